@@ -1,0 +1,1 @@
+"""One file per source of episodes, and the door that builds datasets from them."""

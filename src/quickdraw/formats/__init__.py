@@ -1,0 +1,1 @@
+"""Bytes on disk to values and back; the only rooms that know Arrow."""

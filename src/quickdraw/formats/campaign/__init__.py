@@ -1,0 +1,1 @@
+"""Raw teleoperation campaigns: `<tree>/<campaign>/recording_*/{run.json,raw/,video/}`."""

@@ -1,0 +1,1 @@
+"""plan -> map -> pack -> publish, over any source of episodes and any executor."""

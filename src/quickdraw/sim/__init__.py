@@ -1,0 +1,1 @@
+"""Synthetic raw campaigns with known truth, written independently of every reader here."""
