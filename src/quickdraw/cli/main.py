@@ -4,4 +4,12 @@ from __future__ import annotations
 
 import typer
 
+from quickdraw.cli.lerobot_check import lerobot_check
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app.command()(lerobot_check)
+
+
+@app.callback()
+def main() -> None:
+    """Raw robot teleoperation campaigns to LeRobot v3.0 splits."""

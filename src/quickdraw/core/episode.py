@@ -1,0 +1,86 @@
+"""One recorded episode: what it is called, what is planned for it, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quickdraw.core.features import FeatureSpec
+from quickdraw.core.grid import Grid, Int64
+from quickdraw.core.resample import Displacement
+from quickdraw.errors import Fault
+
+Float32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EpisodeKey:
+    """Where an episode comes from: campaign folder and run folder. Sorts as plain text, campaign first."""
+
+    campaign: str
+    run: str
+
+    def __str__(self) -> str:
+        return f"{self.campaign}/{self.run}"
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlan:
+    """Which picture of a video each row shows: row i is the `frame_index[i]`-th decoded picture of `path`.
+
+    `frame_index` `(T,)` int64, non-decreasing; `pictures` is the number of pictures the file must hold, all told.
+    """
+
+    path: Path
+    frame_index: Int64
+    pictures: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePlan:
+    """All that is known of an episode before a picture is decoded; small enough to keep for every episode.
+
+    `files` are the source files its rows are made from, `videos` the file of each shown camera, all relative to the
+    episode's folder; `video_bytes` is the size of the latter together. `provenance` is JSON-ready.
+    """
+
+    key: EpisodeKey
+    task: str
+    grid: Grid
+    t_hi_s: float
+    displacement: Mapping[str, Displacement]
+    files: tuple[str, ...]
+    videos: Mapping[str, str]
+    video_bytes: int
+    provenance: Mapping[str, Any]
+
+    @property
+    def frames(self) -> int:
+        """Number of rows."""
+        return self.grid.n
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One episode on its grid: `arrays[feature.name]` `(T, D)` float32 per feature, locked against writing.
+
+    Pixels are not in it, a `FramePlan` per camera is: a picture is decoded once, by the task that needs it.
+    """
+
+    plan: EpisodePlan
+    features: tuple[FeatureSpec, ...]
+    arrays: Mapping[str, Float32]
+    frame_plan: Mapping[str, FramePlan]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An episode that cannot be built, with everything that is wrong with it."""
+
+    key: EpisodeKey
+    faults: tuple[Fault, ...]

@@ -1,0 +1,28 @@
+"""What a column of the built dataset is called, how wide it is and what its dimensions mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSpec:
+    """One vector feature: float32, one name and one unit per dimension.
+
+    `identity_dims` are the dimensions no normaliser may scale, because together they are one geometric object
+    (a 6D rotation). `unit` is per dimension; "" is unitless.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    unit: tuple[str, ...]
+    identity_dims: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.unit) or len(set(self.names)) != len(self.names):
+            raise ValueError(f"{self.name}: one distinct name and one unit per dimension")
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions."""
+        return len(self.names)

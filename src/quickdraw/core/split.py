@@ -1,0 +1,127 @@
+"""Which campaign goes to which split, and which episodes of the pool go to val."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from fractions import Fraction
+
+from quickdraw.core.episode import EpisodeKey
+from quickdraw.errors import Fault, Refused
+
+POOL = "pool"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRule:
+    """How episodes become splits.
+
+    `eval_globs` name the campaigns that are a split of their own, verbatim; `exclude_globs`, which win, those left out;
+    the rest is pooled and its longest episodes go to val. `val_frac` is val's share of the pool's frames, `val_floor`
+    the least number of val episodes. `val_runs` (`campaign/run`) freezes val instead.
+    """
+
+    val_frac: float
+    val_floor: int
+    eval_globs: tuple[str, ...]
+    exclude_globs: tuple[str, ...]
+    val_runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One split: its name and its episodes, in order (campaigns sorted, runs sorted)."""
+
+    name: str
+    episodes: tuple[EpisodeKey, ...]
+
+
+def eval_name(campaign: str) -> str:
+    """`campaign8-purple-play` -> `eval_purple_play`: what follows the first `-`; the whole name where there is none."""
+    _, _, suffix = campaign.partition("-")
+    return "eval_" + (suffix or campaign).replace("-", "_")
+
+
+def assign_campaigns(campaigns: Iterable[str], rule: SplitRule) -> dict[str, str | None]:
+    """Campaign -> split name, `POOL`, or None where excluded. Globs are case-sensitive and match whole names.
+
+    Raises Refused when two eval campaigns would share a split name.
+    """
+    assigned: dict[str, str | None] = {}
+    for campaign in sorted(campaigns):
+        if any(fnmatchcase(campaign, glob) for glob in rule.exclude_globs):
+            assigned[campaign] = None
+        elif any(fnmatchcase(campaign, glob) for glob in rule.eval_globs):
+            assigned[campaign] = eval_name(campaign)
+        else:
+            assigned[campaign] = POOL
+    refuse_shared_names(assigned)
+    return assigned
+
+
+def refuse_shared_names(assigned: Mapping[str, str | None]) -> None:
+    """Two campaigns must not end in one eval split."""
+    by_name: dict[str, list[str]] = {}
+    for campaign, name in assigned.items():
+        if name not in (None, POOL):
+            by_name.setdefault(str(name), []).append(campaign)
+    faults = [
+        Fault("source", "eval_globs", f"{' and '.join(clash)} both become {name}", "one campaign per eval split",
+              option="+source.eval_globs=[...] or +source.exclude_globs=[...]")
+        for name, clash in by_name.items() if len(clash) > 1
+    ]  # fmt: skip
+    if faults:
+        raise Refused(faults)
+
+
+def longest_to_val(frames: Sequence[int], val_frac: float, floor: int) -> tuple[int, ...]:
+    """Positions of the val episodes, ascending: the longest ones, as many as come closest to `val_frac` of all frames.
+
+    Episodes are ordered by (-frames, position). Of the prefix sizes from `min(floor, n - 1)` to `n - 1` the one whose
+    share of frames is closest to `val_frac` is taken, the smaller on a tie, compared exactly. Needs n >= 2.
+    """
+    n = len(frames)
+    if n < 2:
+        raise ValueError(f"val needs a pool of at least 2 episodes, got {n}")
+    order = sorted(range(n), key=lambda i: (-frames[i], i))
+    total, wanted = sum(frames), Fraction(str(val_frac))
+    prefix = [0]
+    for i in order:
+        prefix.append(prefix[-1] + frames[i])
+    best = min(range(max(1, min(floor, n - 1)), n), key=lambda k: (abs(Fraction(prefix[k], total) - wanted), k))
+    return tuple(sorted(order[:best]))
+
+
+def make_splits(frames: Mapping[EpisodeKey, int], rule: SplitRule) -> tuple[Split, ...]:
+    """Train, val, then the eval splits by name, from the frame counts of every episode that may be built.
+
+    Raises Refused when the pool has fewer than 2 episodes, or a frozen val run is not in the pool or takes all of it.
+    """
+    assigned = assign_campaigns({key.campaign for key in frames}, rule)
+    pool = sorted(key for key in frames if assigned[key.campaign] == POOL)
+    val = frozen_val(pool, rule.val_runs) if rule.val_runs else chosen_val(pool, frames, rule)
+    splits = [Split("train", tuple(k for k in pool if k not in val)), Split("val", tuple(k for k in pool if k in val))]
+    for name in sorted({name for name in assigned.values() if name not in (None, POOL)}, key=str):
+        splits.append(Split(str(name), tuple(sorted(k for k in frames if assigned[k.campaign] == name))))
+    return tuple(splits)
+
+
+def chosen_val(pool: Sequence[EpisodeKey], frames: Mapping[EpisodeKey, int], rule: SplitRule) -> set[EpisodeKey]:
+    """Val by the longest-to-val rule."""
+    if len(pool) < 2:
+        found = f"{len(pool)} ({', '.join(map(str, pool)) or 'none'})"
+        raise Refused([Fault("source", "pooled runs", found, "at least 2, one for train, one for val",
+                             option="+source.eval_globs=[...] or +source.exclude_globs=[...]")])  # fmt: skip
+    return {pool[i] for i in longest_to_val([frames[key] for key in pool], rule.val_frac, rule.val_floor)}
+
+
+def frozen_val(pool: Sequence[EpisodeKey], val_runs: Sequence[str]) -> set[EpisodeKey]:
+    """Val as it was frozen, every run of it."""
+    by_name = {str(key): key for key in pool}
+    missing = [name for name in val_runs if name not in by_name]
+    if missing or len(set(val_runs)) >= len(pool):
+        found = f"{', '.join(missing)} not in the pool" if missing else "every pooled run"
+        raise Refused([Fault("source", "val_runs", found, f"some of the pooled runs: {', '.join(by_name)}",
+                             option="+source.val_runs=[campaign/run, ...]")])  # fmt: skip
+    return {by_name[name] for name in val_runs}

@@ -1,0 +1,145 @@
+"""The door: `python -m quickdraw.data.processors +processor=block_stack +source.dir=<tree>`.
+
+Configuration comes in, a dataset goes out, and the exit code says which of the four it was: 0 done; 2 the input or the
+command is refused, nothing touched; 1 a failure of ours; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quickdraw.data.config import COMMAND_LINE, USAGE, Config, help_lines, parse
+from quickdraw.errors import Fault, Refused
+
+if TYPE_CHECKING:
+    from quickdraw.pipeline.settings import Settings
+
+REFUSED, INTERRUPTED = 2, 130
+PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
+NOT_CONTENT = ("dir", "workers", "val_from")  # options of `source` that cannot change what is built
+
+
+def block_stack(config: Config) -> Settings:
+    """What `+processor=block_stack` is to do. Raises Refused with every option that is out of its range."""
+    from quickdraw.core.split import SplitRule
+    from quickdraw.data.block_stack import BlockStack
+    from quickdraw.pipeline.documents import val_runs_of
+    from quickdraw.pipeline.settings import Settings
+    from quickdraw.video.encoding import Encoding
+
+    source = config.source
+    faults = _range_faults(config)
+    if faults or source.dir is None:
+        raise Refused(faults)
+    val_runs = tuple(source.val_runs) if source.val_from is None else val_runs_of(Path(source.val_from))
+    height_px, width_px = source.hw
+    video = source.video
+    return Settings(
+        name=source.name,
+        source=BlockStack(Path(source.dir), source.target_hz, tuple(source.cameras)),
+        rule=SplitRule(
+            val_frac=source.val_frac,
+            val_floor=source.val_floor,
+            eval_globs=tuple(source.eval_globs),
+            exclude_globs=tuple(source.exclude_globs),
+            val_runs=val_runs,
+        ),
+        encoding=Encoding(height_px, width_px, source.target_hz, crf=video.crf, preset=video.preset, gop=video.gop),
+        stats="split" if source.lerobot_stats == "split" else "train",
+        max_runs_per_campaign=source.max_runs_per_campaign,
+        output=Path(config.output.dir or f"datasets/{source.name}"),
+        content=_content(config, val_runs),
+    )
+
+
+PROCESSORS = {"block_stack": block_stack}
+
+
+def _content(config: Config, val_runs: Sequence[str]) -> dict[str, Any]:
+    """The options that can change the dataset, val's runs spelled out."""
+    from dataclasses import asdict
+
+    options = {name: value for name, value in asdict(config.source).items() if name not in NOT_CONTENT}
+    return options | {"val_runs": list(val_runs)}
+
+
+def _range_faults(config: Config) -> list[Fault]:
+    """Every option outside its range."""
+    from quickdraw.formats.campaign.layout import CAMERAS
+
+    source, video = config.source, config.source.video
+    even = len(source.hw) == 2 and all(size >= 16 and size % 2 == 0 for size in source.hw)
+    known = source.cameras and set(source.cameras) <= set(CAMERAS) and len(set(source.cameras)) == len(source.cameras)
+    plain = source.name not in ("", ".", "..") and "/" not in source.name and "\0" not in source.name
+    checks: list[tuple[bool, str, Any, str]] = [
+        (bool(source.dir), "source.dir", source.dir, "a raw campaign tree"),
+        (config.output.dir != "", "output.dir", repr(config.output.dir), "a folder, or null"),
+        (plain, "source.name", source.name, "a folder name"),
+        (1 <= source.target_hz <= 1000, "source.target_hz", source.target_hz, "1 to 1000 Hz, whole"),
+        (even, "source.hw", source.hw, "[height,width], both even, from 16 px"),
+        (bool(known), "source.cameras", source.cameras, f"different ones of {', '.join(CAMERAS)}"),
+        (source.workers is None or source.workers >= 1, "source.workers", source.workers, "at least 1, or null"),
+        (0 < source.val_frac < 1, "source.val_frac", source.val_frac, "between 0 and 1"),
+        (source.val_floor >= 1, "source.val_floor", source.val_floor, "at least 1"),
+        (not (source.val_runs and source.val_from), "source.val_from", source.val_from, "not together with val_runs"),
+        (source.max_runs_per_campaign >= 0, "source.max_runs_per_campaign", source.max_runs_per_campaign, "0 or more"),
+        (0 <= video.crf <= 51, "source.video.crf", video.crf, "0 to 51"),
+        (video.preset in PRESETS, "source.video.preset", video.preset, f"one of {', '.join(PRESETS)}"),
+        (1 <= video.gop <= 250, "source.video.gop", video.gop, "1 to 250 pictures"),
+        (source.lerobot_stats in ("train", "split"), "source.lerobot_stats", source.lerobot_stats, "train or split"),
+    ]
+    return [
+        Fault(COMMAND_LINE, name, str(value), expected, option=f"+{name}=...")
+        for right, name, value, expected in checks if not right
+    ]  # fmt: skip
+
+
+def run(processor: str, config: Config) -> None:
+    """Plan, and unless it is a dry run, build."""
+    settings = PROCESSORS[processor](config)
+    from quickdraw.pipeline.build import build
+    from quickdraw.pipeline.describe import describe
+    from quickdraw.pipeline.executors.local import LocalProcesses
+    from quickdraw.pipeline.plan import make_plan
+    from quickdraw.pipeline.progress import for_this_output
+    from quickdraw.pipeline.publish import refuse_foreign
+
+    refuse_foreign(settings.output)
+    progress = for_this_output()
+    executor = LocalProcesses(config.source.workers or len(os.sched_getaffinity(0)))
+    plan = make_plan(settings, executor, progress)
+    for line in describe(plan, settings):
+        progress.note(line)
+    if config.dry_run:
+        progress.note("dry run: nothing was touched")
+    else:
+        progress.note(f"dataset: {build(plan, settings, executor, progress)}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; its exit code."""
+    if "--help" in arguments or "-h" in arguments:
+        print("\n".join(help_lines()))
+        return 0
+    if not arguments:
+        print(USAGE, file=sys.stderr)
+        return REFUSED
+    try:
+        run(*parse(arguments))
+    except Refused as refused:
+        print("\n".join(f"refused: {fault}" for fault in refused.faults), file=sys.stderr)
+        if any(fault.where == COMMAND_LINE for fault in refused.faults):
+            print(USAGE, file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print("interrupted: nothing was published", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""The lines and documents the collector writes, as typed records. Unknown fields are skipped, at full speed.
+
+The collector's JSON is Python's: it holds bare `NaN` tokens, which are read as None.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from quickdraw.errors import Fault, Refused
+
+Number = float | None
+
+
+class ControllerRow(msgspec.Struct):
+    """One row of controller.jsonl: time [s] and the five shaped axes, sticks in [-1, 1], trigger in [0, 1]."""
+
+    t: Number
+    move_x: Number
+    move_y: Number
+    height: Number
+    yaw: Number
+    gripper: Number
+
+
+class ArmRow(msgspec.Struct):
+    """One row of arm_state.jsonl. A list is empty where that one read failed; older writers lack whole fields."""
+
+    t: Number
+    pose_world_xyz_mm: list[Number] = []
+    pose_base_mm_deg: list[Number] = []
+    gripper_pos: Number = None
+    joints_real_deg: list[Number] = []
+
+
+class FrameTimes(msgspec.Struct):
+    """`<camera>_frame_times.json`: one capture stamp [s] per picture of the camera's mp4."""
+
+    t: list[Number]
+    error: str = ""
+    timestamp_source: str | None = None
+
+
+class Gripper(msgspec.Struct):
+    """Counts of the gripper when open and when closed."""
+
+    open_position: float = 850.0
+    closed_position: float = 0.0
+
+
+class Config(msgspec.Struct):
+    """The part of the collector's configuration this project needs."""
+
+    gripper: Gripper = msgspec.field(default_factory=Gripper)
+
+
+class Provenance(msgspec.Struct):
+    """What the collector knew about itself."""
+
+    R_WORLD_FROM_BASE: list[list[float]] | None = None
+    git_sha: str | None = None
+    config: Config = msgspec.field(default_factory=Config)
+
+
+class Check(msgspec.Struct):
+    """One of the collector's own checks of a run: `pass`, `warn` or `fail`."""
+
+    level: str = ""
+
+
+class Validation(msgspec.Struct):
+    """The collector's checks. Counts are taken from `checks`, which every version writes."""
+
+    checks: list[Check] = []
+
+
+class RunJson(msgspec.Struct):
+    """`run.json`."""
+
+    status: str | None = None
+    stopped_by: str | None = None
+    provenance: Provenance = msgspec.field(default_factory=Provenance)
+    validation: Validation = msgspec.field(default_factory=Validation)
+
+
+NOT_JSON = re.compile(rb"-?\b(?:NaN|Infinity)\b")
+BOM = b"\xef\xbb\xbf"
+AT_FIELD = re.compile(r" - at `\$\.?(.*)`$")
+
+
+def _payload(path: Path, where: str) -> bytes:
+    """The file's bytes with Python's non-JSON numbers replaced by null. Raises Refused where it cannot be read."""
+    try:
+        data = path.read_bytes().removeprefix(BOM)
+    except OSError as error:
+        beside = ", ".join(sorted(p.name for p in path.parent.glob("*"))) or "nothing"
+        found = f"{error.strerror} (there is: {beside})"
+        raise Refused([Fault(where, path.name, found, "a readable file", path=str(path))]) from error
+    if not data.strip():
+        raise Refused([Fault(where, path.name, "an empty file", "at least one record", path=str(path))])
+    return NOT_JSON.sub(b"null", data) if b"NaN" in data or b"Infinity" in data else data
+
+
+def read_document[T](path: Path, where: str, kind: type[T]) -> T:
+    """One JSON document. Raises Refused with the field that is wrong."""
+    data = _payload(path, where)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise Refused([_fault(error, path, where, None)]) from error
+
+
+def read_rows[T](path: Path, where: str, kind: type[T]) -> tuple[list[T], int]:
+    """The rows of a JSONL file, and how many lines were dropped as torn: 1 where the last line is half-written, else 0.
+
+    Raises Refused with every line that is wrong elsewhere. Blank lines are nothing.
+    """
+    data = _payload(path, where)
+    decoder = msgspec.json.Decoder(kind)
+    try:
+        return decoder.decode_lines(data), 0
+    except msgspec.DecodeError:
+        return _read_line_by_line(data, decoder, path, where)
+
+
+def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: Path, where: str) -> tuple[list[T], int]:
+    rows, faults = [], []
+    lines = numbered_lines(data)
+    for number, line in lines:
+        try:
+            rows.append(decoder.decode(line))
+        except msgspec.ValidationError as error:
+            faults.append(_fault(error, path, where, number))
+        except msgspec.DecodeError as error:
+            if number == lines[-1][0] and rows:
+                break
+            faults.append(_fault(error, path, where, number))
+    if faults:
+        raise Refused(faults)
+    return rows, len(lines) - len(rows)
+
+
+def numbered_lines(data: bytes) -> list[tuple[int, bytes]]:
+    """The lines that are not blank, numbered from 1."""
+    return [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+
+
+def line_number(path: Path, row: int) -> int:
+    """In which line of a JSONL file row `row` (from 0) stands."""
+    return numbered_lines(path.read_bytes())[row][0]
+
+
+def _fault(error: msgspec.DecodeError, path: Path, where: str, line: int | None) -> Fault:
+    text = str(error)
+    at = AT_FIELD.search(text)
+    if isinstance(error, msgspec.ValidationError):
+        return Fault(where, at[1] if at else "record", AT_FIELD.sub("", text), "the type the collector writes",
+                     path=str(path), line=line)  # fmt: skip
+    return Fault(where, "record", f"undecodable JSON ({text})", "one JSON object", path=str(path), line=line)

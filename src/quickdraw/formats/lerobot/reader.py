@@ -1,0 +1,127 @@
+"""A built split without torch: rows as NumPy or pandas, pictures through imageio.
+
+Works on any LeRobot v3.0 folder whose pictures are evenly timed from 0, ours or not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from quickdraw.errors import Fault, Refused
+from quickdraw.formats.lerobot import schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class SplitReader:
+    """One split folder. Nothing is read before it is asked for.
+
+    >>> split = SplitReader(Path("datasets/block_stack/train"))
+    >>> split.array("observation.state").shape
+    (172835, 17)
+    """
+
+    root: Path
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """meta/info.json. Raises Refused where the folder is not a LeRobot v3.0 split."""
+        path = self.root / schema.INFO_PATH
+        try:
+            info = json.loads(path.read_bytes())
+            version = info["codebase_version"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Refused([self._fault(path, "info.json", f"unreadable ({error})")]) from error
+        if version != schema.CODEBASE_VERSION:
+            raise Refused([self._fault(path, "codebase_version", repr(version))])
+        return dict(info)
+
+    def _fault(self, path: Path, name: str, found: str) -> Fault:
+        return Fault(str(self.root), name, found, f"a LeRobot {schema.CODEBASE_VERSION} split", path=str(path))
+
+    @property
+    def rate_hz(self) -> int:
+        """Rows a second."""
+        return int(self.info["fps"])
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """Camera names, without `observation.images.`."""
+        videos = [name for name, feature in self.info["features"].items() if feature["dtype"] == "video"]
+        return tuple(name.removeprefix("observation.images.") for name in videos)
+
+    @cached_property
+    def episodes(self) -> list[dict[str, Any]]:
+        """meta/episodes, a dict an episode, without statistics."""
+        files = sorted((self.root / "meta/episodes").glob("*/*.parquet"))
+        names = [name for name in pq.read_schema(files[0]).names if not name.startswith("stats/")]
+        tables = [pq.read_table(file, columns=names) for file in files]
+        rows: list[dict[str, Any]] = pa.concat_tables(tables).to_pylist()
+        return rows
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """Task texts, by task_index."""
+        table = pq.read_table(self.root / schema.TASKS_PATH).sort_by("task_index")
+        names: list[str] = table["task"].to_pylist()
+        return names
+
+    @cached_property
+    def statistics(self) -> dict[str, dict[str, Any]]:
+        """meta/stats.json: feature -> statistic -> nested lists."""
+        return dict(json.loads((self.root / schema.STATS_PATH).read_bytes()))
+
+    def _columns(self, names: list[str] | None) -> pa.Table:
+        files = sorted((self.root / "data").glob("*/*.parquet"))
+        return pa.concat_tables([pq.read_table(file, columns=names) for file in files])
+
+    def array(self, feature: str, episode: int | None = None) -> npt.NDArray[Any]:
+        """A column as `(T, D)`, or `(T,)` for scalars, in its dtype; of one episode where asked."""
+        column = self._columns([feature])[feature].combine_chunks()
+        if pa.types.is_fixed_size_list(column.type):
+            values = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
+        else:
+            values = column.to_numpy(zero_copy_only=False)
+        if episode is None:
+            return np.asarray(values)
+        row = self.episodes[episode]
+        return np.asarray(values[row["dataset_from_index"] : row["dataset_to_index"]])
+
+    def frame(self) -> pd.DataFrame:
+        """All rows as a table: one column per dimension (`observation.state.ee_x_mm`), and the task's text."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        for name, feature in self.info["features"].items():
+            if feature["dtype"] != "video":
+                values = self.array(name)
+                names = feature["names"] or range(values.shape[1] if values.ndim == 2 else 1)
+                split = {f"{name}.{dim}": values[:, i] for i, dim in enumerate(names)} if values.ndim == 2 else {}
+                columns |= split or {name: values}
+        columns["task"] = [self.tasks[index] for index in columns["task_index"]]
+        return pd.DataFrame(columns)
+
+    def pictures(self, episode: int, camera: str) -> Iterator[npt.NDArray[np.uint8]]:
+        """The pictures of one episode in row order, each `(H, W, 3)` uint8 RGB, one in memory at a time."""
+        import imageio.v3 as iio
+
+        key, row = f"observation.images.{camera}", self.episodes[episode]
+        indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
+        path = self.root / self.info["video_path"].format(video_key=key, **indices)
+        first = round(row[f"videos/{key}/from_timestamp"] * self.rate_hz)
+        # Half a picture early, so that no rounding of the time can skip the first one; ffmpeg drops what lies before.
+        seek = ["-ss", f"{(first - 0.5) / self.rate_hz:.6f}"] if first else []
+        options: dict[str, Any] = {"input_params": seek, "output_params": ["-frames:v", str(row["length"])]}
+        yield from iio.imiter(path, plugin="FFMPEG", **options)

@@ -1,0 +1,119 @@
+"""The documents beside the splits: summary.json and provenance.json. Same input, same bytes: no path, no time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import quickdraw
+from quickdraw.core.split import Split
+from quickdraw.errors import Fault, Refused
+from quickdraw.pipeline.fragments import Fragment
+from quickdraw.pipeline.plan import BuildPlan
+from quickdraw.pipeline.settings import Settings
+
+PROVENANCE = "provenance.json"
+WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
+CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pyarrow", "scipy")
+
+
+def summary(plan: BuildPlan, settings: Settings, normalization: Mapping[str, Any]) -> dict[str, Any]:
+    """summary.json: what a loader reads, in the keys it knows."""
+    spec = settings.dataset_spec()
+    widths = {feature.name: feature.width for feature in spec.features}
+    dims = {"obs_dim": widths["observation.state"], "action_dim": widths["action"], "dt": 1 / spec.rate_hz}
+    return {
+        "name": settings.name,
+        "fps": spec.rate_hz,
+        "cameras": list(spec.cameras),
+        "camera": spec.cameras[0],
+        "image_hw": [spec.height_px, spec.width_px],
+        "counts": {split.name: _counts(plan, split, spec.rate_hz) for split in plan.splits},
+        "splits": {split.name: _card(plan, split, settings) for split in plan.splits},
+        "split_env": {split.name: dims for split in plan.splits},
+        "coloring": {split.name: "camera" for split in plan.splits},
+        "normalization_stats": dict(normalization),
+    }
+
+
+def _counts(plan: BuildPlan, split: Split, rate_hz: int) -> dict[str, Any]:
+    lengths = [plan.episodes[key].frames for key in split.episodes]
+    frames = sum(lengths)
+    return {
+        "episodes": len(lengths),
+        "frames": frames,
+        "steps_per_episode": frames // len(lengths),
+        "transitions": frames,  # as the loader counts: one per row, the last of an episode having no successor
+        "seconds": round(frames / rate_hz, 2),
+        "minutes": round(frames / rate_hz / 60, 3),
+        "hours": round(frames / rate_hz / 3600, 5),
+        "training_windows": sum(max(0, length - WINDOW + 1) for length in lengths),
+    }
+
+
+def _card(plan: BuildPlan, split: Split, settings: Settings) -> dict[str, Any]:
+    pooled = split.name in ("train", "val")
+    frozen = "frozen val runs" if settings.rule.val_runs else "longest to val"
+    rule = frozen if pooled else "held-out campaign, verbatim"
+    return {
+        "n_traj": len(split.episodes),
+        "steps": plan.frames(split) // len(split.episodes),
+        "split_rule": rule,
+    }
+
+
+def provenance(plan: BuildPlan, settings: Settings, fragments: Mapping[str, tuple[Fragment, ...]]) -> dict[str, Any]:
+    """provenance.json: with what, how configured, and from which files each episode was made."""
+    return {
+        "quickdraw": quickdraw.__version__,
+        "packages": {name: version(name) for name in CONTENT_PACKAGES},
+        "processor": settings.source.processor,
+        "name": settings.name,
+        "config": dict(settings.content),
+        "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
+        "ignored": list(plan.ignored),
+        "episodes": [
+            _episode(split, number, fragment, settings.source.rate_hz)
+            for split in plan.splits
+            for number, fragment in enumerate(fragments[split.name])
+        ],
+    }
+
+
+def _episode(split: Split, number: int, fragment: Fragment, rate_hz: int) -> dict[str, Any]:
+    plan = fragment.plan
+    return {
+        "split": split.name,
+        "episode_index": number,
+        "campaign": plan.key.campaign,
+        "run": plan.key.run,
+        "frames": plan.frames,
+        "t_lo_s": plan.grid.t0_s,
+        "t_hi_s": plan.t_hi_s,
+        "displacement": {stream: asdict(moved) for stream, moved in plan.displacement.items()},
+        **plan.provenance,
+        "sources": fragment.sources(),
+    }
+
+
+def read_provenance(dataset: Path) -> dict[str, Any]:
+    """provenance.json of a dataset we built. Raises Refused where there is none."""
+    path = dataset / PROVENANCE
+    try:
+        document = json.loads(path.read_bytes())
+        if not isinstance(document, dict) or "quickdraw" not in document:
+            raise ValueError("not written by quickdraw")
+    except (OSError, ValueError) as error:
+        fault = Fault(str(dataset), PROVENANCE, f"unreadable ({error})", "a dataset built by quickdraw", path=str(path))
+        raise Refused([fault]) from error
+    return document
+
+
+def val_runs_of(dataset: Path) -> tuple[str, ...]:
+    """The val episodes of a built dataset, as `campaign/run`. Raises Refused."""
+    episodes = read_provenance(dataset)["episodes"]
+    return tuple(f"{e['campaign']}/{e['run']}" for e in episodes if e["split"] == "val")

@@ -1,0 +1,63 @@
+"""What the pipeline asks of a source of episodes. One file in `data/` answers for each raw format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
+from quickdraw.core.features import FeatureSpec
+from quickdraw.errors import Fault
+
+
+class Campaign(Protocol):
+    """A group of episodes that goes to one split, or to the pool."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def runs(self) -> Sequence[EpisodeKey]: ...
+    @property
+    def ignored(self) -> Sequence[str]: ...
+    @property
+    def faults(self) -> Sequence[Fault]: ...
+
+
+class Source(Protocol):
+    """A tree of raw recordings. It is sent to workers, so it is small and pickles."""
+
+    @property
+    def processor(self) -> str: ...
+    @property
+    def robot_type(self) -> str: ...
+    @property
+    def rate_hz(self) -> int: ...
+    @property
+    def features(self) -> tuple[FeatureSpec, ...]: ...
+    @property
+    def cameras(self) -> tuple[str, ...]: ...
+
+    def campaigns(self) -> Sequence[str]:
+        """Campaign names, sorted. Raises Refused where there is no tree."""
+        ...
+
+    def campaign(self, name: str) -> Campaign:
+        """The runs of one campaign."""
+        ...
+
+    def path(self, key: EpisodeKey, file: str) -> Path:
+        """A source file of an episode, from its name in `EpisodePlan.files`."""
+        ...
+
+    def plan(self, key: EpisodeKey) -> EpisodePlan | Rejected:
+        """What the episode would become, without decoding a picture."""
+        ...
+
+    def rows(self, plan: EpisodePlan) -> Mapping[str, Float32]:
+        """Feature name -> `(T, D)` float32."""
+        ...
+
+    def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan:
+        """Which picture of the camera's file each row shows."""
+        ...

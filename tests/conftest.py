@@ -1,0 +1,79 @@
+"""Where tests find their input: the sample campaigns beside the checkout, and datasets built once for all workers."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also run what CI's half hour has no room for")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--long"):
+        return
+    chosen = [item for item in items if "long" not in item.keywords]
+    config.hook.pytest_deselected(items=[item for item in items if "long" in item.keywords])
+    items[:] = chosen
+
+
+@pytest.fixture(scope="session")
+def sample_tree() -> Path:
+    """The sample campaigns; in CI their absence is a failure."""
+    tree = Path(os.environ.get("QUICKDRAW_SAMPLE", ROOT.parent / "shared" / "sample_campaigns"))
+    if not tree.is_dir():
+        say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        say(f"no sample campaigns at {tree}; set QUICKDRAW_SAMPLE")
+    return tree
+
+
+def run_processors(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command, as a user runs it."""
+    command = [sys.executable, "-m", "quickdraw.data.processors", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=900, check=False)
+
+
+@pytest.fixture(scope="session")
+def processors() -> Callable[..., subprocess.CompletedProcess[str]]:
+    return run_processors
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[[str, Callable[[Path], None]], Path]:
+    """`once(name, make)`: a folder made by one test worker and shared by all; made again only in the next session."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base if worker_id == "master" else base.parent
+
+    def made(name: str, make: Callable[[Path], None]) -> Path:
+        folder, done = shared / f"once-{name}", shared / f"once-{name}.done"
+        with (shared / f"once-{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                make(folder)
+                done.touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def sample_dataset(sample_tree: Path, once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The sample campaigns built with defaults, by the command."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        result = run_processors(
+            "+processor=block_stack", f"+source.dir={sample_tree}", "+source.name=block_stack", cwd=folder
+        )
+        assert result.returncode == 0, result.stderr
+
+    return once("sample", make) / "datasets" / "block_stack"
