@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import cv2
@@ -26,13 +27,15 @@ _CHAIRS_MM: Final = ((-700.0, -330.0, -900.0, 60.0), (420.0, 800.0, -900.0, 30.0
 _SUPERSAMPLING: Final = 2
 
 
+@cache
 def table_texture() -> Rgb:
-    """Wood and floor seen from above (2400, 2600, 3) uint8, one pixel a millimetre from `ORIGIN_MM`."""
+    """Wood and floor seen from above (2400, 2600, 3) uint8, read-only: one pixel a millimetre from `ORIGIN_MM`."""
     rng = np.random.default_rng(20260910)  # the table is the same one in every campaign
     picture = _floor()
     x0, x1 = (int(x - ORIGIN_MM[0]) for x in _TABLE_X_MM)
     y0, y1 = (int(y - ORIGIN_MM[1]) for y in _TABLE_Y_MM)
     picture[x0:x1, y0:y1] = _wood(rng, x1 - x0, y1 - y0)
+    picture.setflags(write=False)
     return picture
 
 
@@ -48,7 +51,7 @@ def _wood(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.uint8
     """Grain runs along y: noise stretched sixty to one, planks of 130 mm, a few knots."""
     fine = cv2.GaussianBlur(rng.standard_normal((rows, columns)).astype(np.float32), (0, 0), 40.0, sigmaY=1.2)
     coarse = cv2.GaussianBlur(rng.standard_normal((rows, columns)).astype(np.float32), (0, 0), 90.0, sigmaY=9.0)
-    light = 9.0 * fine / fine.std() + 7.0 * coarse / coarse.std()
+    light = 3.5 * fine / fine.std() + 8.0 * coarse / coarse.std()
     for plank, row in enumerate(range(0, rows, 130)):
         light[row : row + 130] += float(rng.uniform(-9.0, 9.0))
         light[row : row + 3] -= 38.0
@@ -60,7 +63,7 @@ def _wood(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.uint8
         cv2.ellipse(light, centre, axes, 0.0, 0.0, 360.0, (float(rng.uniform(-45.0, -25.0)),), -1, cv2.LINE_AA)
     soft = np.asarray(cv2.GaussianBlur(light, (0, 0), 1.0), dtype=np.float64)
     shades = np.array(_WOOD_RGB) + soft[:, :, None] * np.array([1.0, 0.8, 0.58])
-    return np.clip(shades, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(shades, 0, 255), dtype=np.uint8)
 
 
 def fixed_background(camera: Pinhole, texture: Rgb) -> Rgb:

@@ -66,7 +66,9 @@ def read_frame_number(rgb: Rgb) -> int:
     blocks = samples.reshape(2, len(_SAMPLED), _COLUMNS, len(_SAMPLED)).mean(axis=(1, 3))
     contrast = blocks[0] - blocks[1]
     if np.abs(contrast).min() < _MIN_CONTRAST:
-        raise ValueError(f"no frame number in this picture: a block pair differs by {np.abs(contrast).min():.0f} of 255")
+        raise ValueError(
+            f"no frame number in this picture: a block pair differs by {np.abs(contrast).min():.0f} of 255"
+        )
     word = int("".join("1" if value > 0 else "0" for value in contrast), 2)
     number, check = word >> CHECK_BITS, word & (2**CHECK_BITS - 1)
     if check != _checksum(number):

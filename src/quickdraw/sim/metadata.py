@@ -57,7 +57,7 @@ def frame_times(spec: RunSpec, camera: CameraSpec, stamps: Floats, *, frames_in_
         "measured_fps": round(_rate_hz(stamps), 3),
         "error": "",
     }
-    size = {"width": spec.width_px, "height": spec.height_px, "fps": 30.0}
+    size: Json = {"width": spec.width_px, "height": spec.height_px, "fps": 30.0}
     if not spec.simulated_marks:
         row |= {
             "stopped_early": False,

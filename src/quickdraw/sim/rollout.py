@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quickdraw.sim import clock
-from quickdraw.sim.arm import HOME_WORLD_XYZ_MM, Floats, FlangePath
+from quickdraw.sim.arm import HOME_WORLD_XYZ_MM, FlangePath, Floats
 from quickdraw.sim.control import ServoTarget, shape_stick, shape_trigger
-from quickdraw.sim.teleoperator import Operator
 from quickdraw.sim.spec import RunSpec
+from quickdraw.sim.teleoperator import Operator
 from quickdraw.sim.world import GRIPPER_OPEN, World, fingertip_offset_mm, scattered_cubes
 
 MIN_COMMAND_COUNTS: Final = 15.0
@@ -25,7 +25,7 @@ _GRIPPER_DELAY_S: Final = 0.06
 class Rollout:
     """Everything that happened, at the N ticks of the loop. Times in session seconds, lengths in world mm.
 
-    `raw` (N, 5): stick values x, y, height, yaw in [-1, 1] and the trigger in [0, 1]. `action` (N, 5): the same, shaped.
+    `raw` (N, 5): sticks for x, y, height, yaw in [-1, 1] and the trigger in [0, 1]. `action` (N, 5): the same, shaped.
     `target`: after clamp and re-anchor; `commanded_mm` (N, 3): the literal command, before a re-anchor.
     `plan`: the controller's pose; the real arm is there `servo_lag_s` later. `queued_counts` (N,): gripper command
     queued at the tick, NaN for none. `cubes` (N, C, 4): centre x, y, z [mm] and turn [deg].

@@ -35,7 +35,9 @@ _FACES: Final = (
     (2, -1.0, (0, 1, 3, 2)),
     (2, 1.0, (4, 5, 7, 6)),
 )
-_CORNERS: Final[Floats] = np.array([[(i & 1) * 2 - 1, (i >> 1 & 1) * 2 - 1, (i >> 2 & 1) * 2 - 1] for i in range(8)]) * 1.0
+_CORNERS: Final[Floats] = (
+    np.array([[(i & 1) * 2 - 1, (i >> 1 & 1) * 2 - 1, (i >> 2 & 1) * 2 - 1] for i in range(8)]) * 1.0
+)
 _LIGHT: Final[Floats] = np.array([-0.25, 0.35, 0.9])
 
 

@@ -31,9 +31,7 @@ class CameraSpec:
 DEFAULT_CAMERAS: Final = (
     CameraSpec("scene_left", "/dev/video0", "4-4.4.1", rate_hz=30.68, phase_s=0.004),
     CameraSpec("scene_right", "/dev/video2", "4-4.3", rate_hz=30.01, phase_s=0.017),
-    CameraSpec(
-        "gripper_right_bottom", "/dev/video4", "4-4.4.4.2", rate_hz=29.41, phase_s=0.009, flipped_vertical=True
-    ),
+    CameraSpec("gripper_right_bottom", "/dev/video4", "4-4.4.4.2", rate_hz=29.41, phase_s=0.009, flipped_vertical=True),
     CameraSpec("gripper_right_top", "/dev/video6", "4-4.4.4.1", rate_hz=28.33, phase_s=0.026),
 )
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from quickdraw.sim.arm import Floats, FlangePath, joints_for
+from quickdraw.sim.arm import FlangePath, Floats, joints_for
 from quickdraw.sim.rollout import SEND_DELAY_S, Rollout
 from quickdraw.sim.spec import RunSpec
 from quickdraw.sim.world import GRIPPER_OPEN

@@ -21,8 +21,8 @@ _COMFORT_YAW_DEG: Final = (-75.0, 35.0)
 _NEAR: Final = (2.0, 2.0, 2.0, 1.5)
 _SLOW: Final = (25.0, 25.0, 25.0, 14.0)
 # Bounds of an axis' action during one move.
-_GENTLE: Final = (0.25, 0.3, 0.55, 0.15)
-_BRISK: Final = (1.0, 1.0, 1.0, 0.6)
+_GENTLE: Final = (0.45, 0.5, 0.55, 0.2)
+_BRISK: Final = (1.0, 1.0, 1.0, 0.8)
 _SMOOTHING_S: Final = 0.07
 _STILL: Final = 4e-3
 
@@ -155,7 +155,7 @@ class Operator:
                 trigger=trigger,
                 speeds=(speeds[0], speeds[1], speeds[2], speeds[3]),
                 pauses_s=(pauses[0], pauses[1], pauses[2], pauses[3]),
-                dwell_s=float(rng.exponential(0.12)),
+                dwell_s=float(rng.exponential(0.06)),
                 patience_s=float(rng.uniform(2.5, 4.0)),
             )
         )

@@ -1,4 +1,4 @@
-"""The table's small physics: a gripper that closes at a finite speed, cubes that are gripped, carried, pushed, dropped."""
+"""The table's small physics: a gripper of finite speed, cubes that are gripped, carried, pushed and dropped."""
 
 from __future__ import annotations
 
