@@ -55,7 +55,8 @@ def _split_decodes(root: Path, decoder: Decoder) -> bool:
         for row in rows:
             _refuse_wrong_item(split, row, split[row])
     except Exception as error:  # whatever lerobot raises is the finding
-        typer.echo(f"{root.name}: lerobot failed: {type(error).__name__}: {error}", err=True)
+        first_line, *_ = str(error).strip().splitlines() or [""]
+        typer.echo(f"{root.name}: lerobot failed: {type(error).__name__}: {first_line}", err=True)
         return False
     cameras = len(split.meta.video_keys)
     sys.stdout.write(

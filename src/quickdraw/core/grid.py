@@ -42,8 +42,9 @@ class Grid:
         return np.arange(self.n, dtype=np.int64) * NS_PER_S
 
     def scaled(self, t_ns: Int64) -> Int64:
-        """Stamps `(N,)` int64 [ns] in the units of `ticks()`."""
-        return (t_ns - self.t0_ns) * self.rate_hz
+        """Stamps `(N,)` int64 [ns] in the units of `ticks()`; one decades away is brought near, not to overflow."""
+        farthest_ns = np.int64(2**62 // self.rate_hz)
+        return np.clip(t_ns - self.t0_ns, -farthest_ns, farthest_ns) * self.rate_hz
 
 
 def common_window(stamps_ns: Iterable[Int64]) -> tuple[int, int]:

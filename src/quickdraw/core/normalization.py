@@ -40,7 +40,7 @@ def bounded(statistics: Statistics) -> Statistics:
     changed: dict[str, Any] = {"std": np.where(constant, 1.0, statistics.std)}
     for low, high in PAIRS:
         a, b = getattr(statistics, low), getattr(statistics, high)
-        together = a == b
+        together = a.astype(np.float32) == b.astype(np.float32)  # lerobot holds statistics in float32
         changed[low] = np.where(constant, value - 1.0, np.where(together, statistics.min, a))
         changed[high] = np.where(constant, value + 1.0, np.where(together, statistics.max, b))
     return replace(statistics, **changed)

@@ -41,8 +41,7 @@ def nearest(t_ns: Int64, grid: Grid) -> Int64:
     later = np.clip(np.searchsorted(t, ticks, side="left"), 0, len(t) - 1)
     earlier = np.searchsorted(t, t[np.maximum(later - 1, 0)], side="left")
     later_is_nearer = np.abs(t[later] - ticks) < np.abs(ticks - t[earlier])
-    later_first = np.searchsorted(t, t[later], side="left")
-    return np.where(later_is_nearer, later_first, earlier).astype(np.int64)
+    return np.where(later_is_nearer, later, earlier).astype(np.int64)
 
 
 def displacement(t_ns: Int64, index: Int64, grid: Grid) -> Displacement:

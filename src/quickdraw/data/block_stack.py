@@ -105,7 +105,12 @@ class BlockStack:
     def _plan(self, run: RawRun) -> EpisodePlan:
         stamps_ns = run.stamps_ns()
         t_lo_ns, t_hi_ns = common_window(stamps_ns.values())
-        faults = [*_mount_faults(run), *_overlap_faults(run, t_hi_ns - t_lo_ns), *_gripper_faults(run)]
+        run_json = str(self.path(run.key, layout.RUN_JSON))
+        faults = [
+            *_mount_faults(run, run_json),
+            *_overlap_faults(run, t_hi_ns - t_lo_ns),
+            *_gripper_faults(run, run_json),
+        ]
         if faults:
             raise Refused(faults)
         grid = grid_over(t_lo_ns, t_hi_ns, self.rate_hz)
@@ -142,20 +147,13 @@ def state_rows(arm: Arm, gripper: Gripper) -> Float32:
     return state.astype(np.float32)
 
 
-def _mount_faults(run: RawRun) -> list[Fault]:
+def _mount_faults(run: RawRun, run_json: str) -> list[Fault]:
     found = run.world_from_base
     if found is not None and np.allclose(found, WORLD_FROM_BASE, rtol=0.0, atol=MOUNT_TOLERANCE):
         return []
     text = "missing" if found is None else str(found.tolist())
-    return [
-        Fault(
-            str(run.key),
-            "provenance.R_WORLD_FROM_BASE",
-            text,
-            f"{WORLD_FROM_BASE.tolist()} within {MOUNT_TOLERANCE}",
-            layout.RUN_JSON,
-        )
-    ]
+    expected = f"{WORLD_FROM_BASE.tolist()} within {MOUNT_TOLERANCE}"
+    return [Fault(str(run.key), "provenance.R_WORLD_FROM_BASE", text, expected, path=run_json)]
 
 
 def _overlap_faults(run: RawRun, overlap_ns: int) -> list[Fault]:
@@ -166,8 +164,8 @@ def _overlap_faults(run: RawRun, overlap_ns: int) -> list[Fault]:
     return [Fault(str(run.key), "overlap of all streams", found, f"at least {MIN_OVERLAP_S} s")]
 
 
-def _gripper_faults(run: RawRun) -> list[Fault]:
+def _gripper_faults(run: RawRun, run_json: str) -> list[Fault]:
     if run.gripper.open_position != run.gripper.closed_position:
         return []
     found = f"open and closed both {run.gripper.open_position}"
-    return [Fault(str(run.key), "provenance.config.gripper", found, "two different positions", layout.RUN_JSON)]
+    return [Fault(str(run.key), "provenance.config.gripper", found, "two different positions", path=run_json)]

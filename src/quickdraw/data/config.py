@@ -6,8 +6,8 @@ such as `/data/a(b)` or `k=v`: they are taken verbatim and typed by the schema b
 
 from __future__ import annotations
 
-import csv
 import difflib
+import shlex
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,9 +98,7 @@ def parse(arguments: Sequence[str]) -> tuple[str, Config]:
     for group, name in chosen.items():
         if name not in group_names(group):
             faults.append(_fault(group, repr(name), f"one of {', '.join(group_names(group))}", f"+{group}=<name>"))
-    if faults:
-        raise Refused(faults)
-    config = _compose(chosen)
+    config = Config() if faults else _compose(chosen)
     for name, text in given.items():
         if name not in GROUPS:
             faults += _set(config, name, text)
@@ -110,13 +108,17 @@ def parse(arguments: Sequence[str]) -> tuple[str, Config]:
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
-    given, faults = {}, []
+    given: dict[str, str] = {}
+    faults: list[Fault] = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
         bare = name.removeprefix("+").removeprefix("+")
         if not equals or not bare:
             faults.append(_fault("argument", repr(argument), "+option=value", "--help lists the options"))
-        given[bare] = value
+        elif bare in given:
+            faults.append(_fault(bare, f"{given[bare]!r} and {value!r}", "one value", f"+{bare}=..."))
+        else:
+            given[bare] = value
     return given, faults
 
 
@@ -169,19 +171,19 @@ def _typed(text: str, kind: Any) -> Any:
     if typing.get_origin(kind) is list:
         return [_typed(item, typing.get_args(kind)[0]) for item in _items(text)]
     if kind is bool:
-        return {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else _not(text)
+        return ("false", "true").index(text.lower()) == 1
+    if kind is not str and "_" in text:  # Python's 3_0 is nobody's 30 here
+        raise ValueError(text)
     return kind(text)
 
 
-def _not(text: str) -> bool:
-    raise ValueError(text)
-
-
 def _items(text: str) -> list[str]:
-    """`[a,b]` -> its items; quotes keep a comma inside one."""
+    """`[a,b]` -> its items; quotes of either kind keep a comma inside one."""
     if not (text.startswith("[") and text.endswith("]")):
         raise ValueError(text)
-    return [item.strip() for item in next(csv.reader([text[1:-1]], skipinitialspace=True), [])]
+    lexer = shlex.shlex(text[1:-1], posix=True)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters, lexer.escape = ",", True, "", ""
+    return [item.strip() for item in lexer if item.strip()]
 
 
 def _kind_in_words(kind: Any) -> str:

@@ -51,7 +51,7 @@ def block_stack(config: Config) -> Settings:
         encoding=Encoding(height_px, width_px, source.target_hz, crf=video.crf, preset=video.preset, gop=video.gop),
         stats="split" if source.lerobot_stats == "split" else "train",
         max_runs_per_campaign=source.max_runs_per_campaign,
-        output=Path(config.output.dir or f"datasets/{source.name}"),
+        output=Path(os.path.abspath(config.output.dir or f"datasets/{source.name}")),  # noqa: PTH100 (without links)
         content=_content(config, val_runs),
     )
 
@@ -72,19 +72,20 @@ def _range_faults(config: Config) -> list[Fault]:
     from quickdraw.formats.campaign.layout import CAMERAS
 
     source, video = config.source, config.source.video
-    even = len(source.hw) == 2 and all(size >= 16 and size % 2 == 0 for size in source.hw)
+    even = len(source.hw) == 2 and all(16 <= size <= 4320 and size % 2 == 0 for size in source.hw)
     known = source.cameras and set(source.cameras) <= set(CAMERAS) and len(set(source.cameras)) == len(source.cameras)
-    plain = source.name not in ("", ".", "..") and "/" not in source.name and "\0" not in source.name
+    plain = source.name not in ("", ".", "..") and "/" not in source.name and source.name.isprintable()
     checks: list[tuple[bool, str, Any, str]] = [
         (bool(source.dir), "source.dir", source.dir, "a raw campaign tree"),
         (config.output.dir != "", "output.dir", repr(config.output.dir), "a folder, or null"),
         (plain, "source.name", source.name, "a folder name"),
         (1 <= source.target_hz <= 1000, "source.target_hz", source.target_hz, "1 to 1000 Hz, whole"),
-        (even, "source.hw", source.hw, "[height,width], both even, from 16 px"),
+        (even, "source.hw", source.hw, "[height,width], both even, 16 to 4320 px"),
         (bool(known), "source.cameras", source.cameras, f"different ones of {', '.join(CAMERAS)}"),
         (source.workers is None or source.workers >= 1, "source.workers", source.workers, "at least 1, or null"),
         (0 < source.val_frac < 1, "source.val_frac", source.val_frac, "between 0 and 1"),
         (source.val_floor >= 1, "source.val_floor", source.val_floor, "at least 1"),
+        (source.val_from != "", "source.val_from", repr(source.val_from), "a built dataset, or null"),
         (not (source.val_runs and source.val_from), "source.val_from", source.val_from, "not together with val_runs"),
         (source.max_runs_per_campaign >= 0, "source.max_runs_per_campaign", source.max_runs_per_campaign, "0 or more"),
         (0 <= video.crf <= 51, "source.video.crf", video.crf, "0 to 51"),
@@ -106,9 +107,9 @@ def run(processor: str, config: Config) -> None:
     from quickdraw.pipeline.executors.local import LocalProcesses
     from quickdraw.pipeline.plan import make_plan
     from quickdraw.pipeline.progress import for_this_output
-    from quickdraw.pipeline.publish import refuse_foreign
+    from quickdraw.pipeline.publish import refuse_unfit
 
-    refuse_foreign(settings.output)
+    refuse_unfit(settings.output)
     progress = for_this_output()
     executor = LocalProcesses(config.source.workers or len(os.sched_getaffinity(0)))
     plan = make_plan(settings, executor, progress)

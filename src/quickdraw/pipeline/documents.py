@@ -115,5 +115,12 @@ def read_provenance(dataset: Path) -> dict[str, Any]:
 
 def val_runs_of(dataset: Path) -> tuple[str, ...]:
     """The val episodes of a built dataset, as `campaign/run`. Raises Refused."""
-    episodes = read_provenance(dataset)["episodes"]
-    return tuple(f"{e['campaign']}/{e['run']}" for e in episodes if e["split"] == "val")
+    try:
+        episodes = read_provenance(dataset)["episodes"]
+        runs = tuple(f"{e['campaign']}/{e['run']}" for e in episodes if e["split"] == "val")
+    except (KeyError, TypeError):
+        runs = ()
+    if not runs:
+        raise Refused([Fault("command line", "val_from", f"no val episode in {dataset}", "a dataset with a val split",
+                             path=str(dataset / PROVENANCE), option="+source.val_from=<dataset>")])  # fmt: skip
+    return runs

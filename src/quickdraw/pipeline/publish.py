@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -19,8 +20,13 @@ def _retired_folder(output: Path) -> Path:
     return output.parent / f".{output.name}.retired"
 
 
-def refuse_foreign(output: Path) -> None:
-    """Raise Refused where `output` holds something that is not a dataset of ours, which publishing would replace."""
+def refuse_unfit(output: Path) -> None:
+    """Raise Refused where no dataset can be put at `output`, an absolute path, or something not ours is there."""
+    ground = next(folder for folder in output.parents if folder.exists())
+    if not output.name or not ground.is_dir() or not os.access(ground, os.W_OK):
+        found = f"{ground} is not a folder we can write in" if output.name else "no folder name"
+        raise Refused([Fault("output", "dir", found, "a new folder below a writable one",
+                             path=str(output), option="+output.dir=<another folder>")])  # fmt: skip
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     try:

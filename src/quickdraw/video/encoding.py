@@ -14,14 +14,18 @@ PIXEL_FORMAT = "yuv420p"
 SMPTE170M = 6  # ITU-T H.273 code point of the BT.601 525-line matrix, primaries and transfer
 LIMITED = 1  # AVCOL_RANGE_MPEG
 
+# Settings nobody may choose. No B-frames: every picture's time is its number over the rate, in decoding order too.
+# No scene-cut keyframes: the gop is what it says. No macroblock tree, and so no lookahead: its AVX-512 code reads memory
+# it never wrote, and the bytes change from run to run; over so few pictures it gains little.
+FIXED = {"bf": "0", "sc_threshold": "0", "mbtree": "0", "rc-lookahead": "0"}
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """H.264 at `height_px` x `width_px` (both even) and `rate_hz` pictures a second.
 
-    `crf` 0 (lossless) to 51, `preset` as x264 names them, `gop` pictures from one keyframe to the next. There are no
-    B-frames (every picture's time is its number over the rate, in decoding order too) and one encoder thread (x264's
-    bytes depend on the thread count).
+    `crf` 0 (lossless) to 51, `preset` as x264 names them, `gop` pictures from one keyframe to the next. One encoder
+    thread, for x264's bytes depend on the number of threads.
     """
 
     height_px: int
@@ -33,7 +37,7 @@ class Encoding:
 
     def open_stream(self, container: OutputContainer) -> VideoStream:
         """Add the encoder to a container."""
-        options = {"crf": str(self.crf), "preset": self.preset, "g": str(self.gop), "bf": "0"}
+        options = {"crf": str(self.crf), "preset": self.preset, "g": str(self.gop), **FIXED}
         stream = container.add_stream("libx264", rate=self.rate_hz, options=options)
         stream.width, stream.height, stream.pix_fmt = self.width_px, self.height_px, PIXEL_FORMAT
         context: Any = stream.codec_context
@@ -64,6 +68,6 @@ class Encoding:
             "video.preset": self.preset,
             "video.fast_decode": 0,
             "video.video_backend": "pyav",
-            "video.extra_options": {"bf": 0, "threads": 1},
+            "video.extra_options": {**FIXED, "threads": "1"},
             "is_depth_map": False,
         }

@@ -30,6 +30,7 @@ from quickdraw.formats.campaign.records import (
 )
 
 MAX_BACKWARD_NS = 50_000_000  # stamps of mixed sources step back by up to the read lag (about 21 ms); more is a fault
+MAX_TIME_S = 4e9  # beyond any clock in seconds; what is larger is in another unit, and would overflow nanoseconds
 AXES = ("move_x", "move_y", "height", "yaw", "gripper")
 WIDTHS = {"pose_world_xyz_mm": 3, "pose_base_mm_deg": 6, "joints_real_deg": 7}
 
@@ -172,6 +173,9 @@ class _Reading:
         """Stamps in nanoseconds; small backward steps are smoothed by a running maximum and counted."""
         if not np.isfinite(t_s).all():
             raise Refused([self.fault(path, "t", f"NaN at stamp {int(np.argmin(np.isfinite(t_s)))}", "finite seconds")])
+        far = int(np.argmax(np.abs(t_s)))
+        if abs(t_s[far]) > MAX_TIME_S:
+            raise Refused([self.fault(path, "t", f"{t_s[far]} at stamp {far}", "seconds on the collector's clock")])
         t_ns = to_ns(t_s)
         highest = np.maximum.accumulate(t_ns)
         worst = int(np.argmax(highest - t_ns))
@@ -189,7 +193,7 @@ class _Reading:
             if len(bad):
                 more = f" (and {len(bad) - 1} more rows)" if len(bad) > 1 else ""
                 line = line_number(path, int(bad[0]))
-                faults.append(Fault(self.where, name, f"NaN{more}", "a number", path=str(path), line=line))
+                faults.append(Fault(self.where, name, f"NaN or infinite{more}", "a number", path=str(path), line=line))
         if faults:
             raise Refused(faults)
 

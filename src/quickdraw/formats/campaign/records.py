@@ -150,7 +150,7 @@ def numbered_lines(data: bytes) -> list[tuple[int, bytes]]:
 
 def line_number(path: Path, row: int) -> int:
     """In which line of a JSONL file row `row` (from 0) stands."""
-    return numbered_lines(path.read_bytes())[row][0]
+    return numbered_lines(path.read_bytes().removeprefix(BOM))[row][0]
 
 
 def _fault(error: msgspec.DecodeError, path: Path, where: str, line: int | None) -> Fault:

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 
@@ -29,7 +30,8 @@ class LocalProcesses:
         try:
             while True:
                 for task in waiting:
-                    running.add(pool.submit(function, task))
+                    with _interrupts_blocked():
+                        running.add(pool.submit(function, task))
                     if len(running) > self.workers:  # one task ahead, so that no worker waits and none piles up
                         break
                 if not running:
@@ -37,7 +39,6 @@ class LocalProcesses:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():
                 child.terminate()
             raise
@@ -45,9 +46,18 @@ class LocalProcesses:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """A process started meanwhile never sees Ctrl-C: the parent alone answers it, and ends its workers."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _die_with_parent() -> None:
-    """In a worker: the parent alone answers Ctrl-C, and its death, however sudden, ends the worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """In a worker: the parent's death, however sudden, ends it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()

@@ -1,0 +1,213 @@
+"""Campaigns to splits, and the longest episodes to val, against the vectors of the specification and brute force."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from quickdraw.core.episode import EpisodeKey
+from quickdraw.core.split import POOL, SplitRule, assign_campaigns, eval_name, longest_to_val, make_splits
+from quickdraw.errors import Refused
+
+CONFIG = OmegaConf.load(Path(__file__).resolve().parents[2] / "configs" / "processor" / "block_stack.yaml")
+
+
+def rule(
+    val_frac: float = 0.1,
+    val_floor: int = 2,
+    eval_globs: tuple[str, ...] | None = None,
+    exclude_globs: tuple[str, ...] | None = None,
+    val_runs: tuple[str, ...] = (),
+) -> SplitRule:
+    """The shipped defaults, but for what is given."""
+    return SplitRule(
+        val_frac=val_frac,
+        val_floor=val_floor,
+        eval_globs=tuple(CONFIG.eval_globs) if eval_globs is None else eval_globs,
+        exclude_globs=tuple(CONFIG.exclude_globs) if exclude_globs is None else exclude_globs,
+        val_runs=val_runs,
+    )
+
+
+def keys(*names: str) -> list[EpisodeKey]:
+    return [EpisodeKey(*name.split("/")) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "val"),
+    [
+        ([100, 4000, 200, 150, 3000, 120, 90, 300, 110, 130], {1, 4}),
+        ([1000, 800] + [100] * 60, {0, 1}),
+        ([100] * 100, set(range(10))),
+        ([10000] + [100] * 40, {0, 1}),
+        ([7] * 20 + [9] * 3, {20, 21, 22}),
+        ([10, 10], {0}),
+        ([10, 11], {1}),
+        ([1, 1, 1], {0, 1}),
+    ],
+)
+def test_val_is_the_longest_episodes_as_the_specification_gives_them(lengths: list[int], val: set[int]) -> None:
+    frac = 0.2 if lengths[-1] == 9 else 0.1
+    chosen = longest_to_val(lengths, frac, 2)
+    assert chosen == tuple(sorted(chosen))
+    assert set(chosen) >= val if lengths[-1] == 9 else set(chosen) == val
+
+
+@pytest.mark.parametrize("lengths", [[10, 10], [1, 1, 1], [5, 5, 5, 5]])
+@pytest.mark.parametrize("frac", [0.01, 0.1, 0.5, 0.9, 0.99])
+def test_neither_val_nor_train_is_ever_empty(lengths: list[int], frac: float) -> None:
+    assert 0 < len(longest_to_val(lengths, frac, 2)) < len(lengths)
+
+
+def test_the_two_longest_of_the_published_corpus_go_to_val_though_that_is_more_than_a_tenth() -> None:
+    """18,193 and 16,606 rows of 207,634; train's longest is 15,996: the floor of two binds."""
+    lengths = [15996, 18193, *[3824] * 40, 16606, 3879]
+    assert longest_to_val(lengths, 0.1, 2) == (1, 42)
+
+
+def test_equal_lengths_go_to_val_by_position() -> None:
+    assert longest_to_val([5, 9, 9, 9, 5, 5, 5], 0.2, 1) == (1,)
+    assert longest_to_val([5, 9, 9, 9, 5, 5, 5], 0.2, 2) == (1, 2)
+
+
+def test_on_a_tie_of_shares_the_smaller_val_is_taken() -> None:
+    """Shares 0.2, 0.4, 0.6, 0.8 of five equal episodes: 0.3 lies exactly between the first two."""
+    assert longest_to_val([10] * 5, 0.3, 1) == (0,)
+    assert longest_to_val([10] * 5, 0.5, 1) == (0, 1)
+    assert longest_to_val([10] * 5, 0.7, 1) == (0, 1, 2)
+    # Here floats see the larger val as nearer by a rounding error.
+    assert longest_to_val([10] * 3, 0.5, 1) == (0,)
+    assert longest_to_val([10] * 6, 0.25, 1) == (0,)
+    assert longest_to_val([10] * 10, 0.55, 1) == (0, 1, 2, 3, 4)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 20), min_size=2, max_size=15),
+    hundredths=st.integers(1, 99),
+    floor=st.integers(1, 6),
+)
+def test_the_val_prefix_is_the_closest_of_all_allowed_ones(lengths: list[int], hundredths: int, floor: int) -> None:
+    n, wanted = len(lengths), Fraction(hundredths, 100)
+    order = [i for _, i in sorted((-length, i) for i, length in enumerate(lengths))]
+    best, distance = 0, Fraction(2)
+    for k in range(min(floor, n - 1), n):
+        off = abs(Fraction(sum(lengths[i] for i in order[:k]), sum(lengths)) - wanted)
+        if off < distance:
+            best, distance = k, off
+    assert longest_to_val(lengths, hundredths / 100, floor) == tuple(sorted(order[:best]))
+    assert min(lengths[i] for i in order[:best]) >= max(lengths[i] for i in order[best:])
+
+
+def test_a_pool_of_two_gives_one_val_episode_and_a_pool_of_one_is_refused() -> None:
+    splits = make_splits(dict(zip(keys("a/recording_1", "a/recording_2"), [10, 20], strict=True)), rule())
+    assert [split.episodes for split in splits] == [
+        (EpisodeKey("a", "recording_1"),),
+        (EpisodeKey("a", "recording_2"),),
+    ]
+    with pytest.raises(Refused, match=r"pooled runs: found 1 \(a/recording_1\), expected at least 2, one for train"):
+        make_splits({EpisodeKey("a", "recording_1"): 10}, rule())
+    with pytest.raises(Refused, match=r"pooled runs: found 0 \(none\), expected at least 2"):
+        make_splits({EpisodeKey("campaign8", "recording_1"): 10}, rule())
+
+
+def test_the_default_globs_tell_campaign1_from_campaign10_and_campaign8_from_campaign80() -> None:
+    names = {
+        "campaign1": None, "campaign1-bringup": None, "campaign2": None, "campaign2-x": None,
+        "campaign10": POOL, "campaign10-new": POOL, "campaign12": POOL, "campaign20-y": POOL, "campaign3-play": POOL,
+        "campaign8": "eval_campaign8", "campaign8-purple-play": "eval_purple_play", "campaign80": POOL,
+        "campaign9-purple-stack": "eval_purple_stack", "campaign90-z": POOL,
+        "_rt": None, "_rt4": None, "_lagtest_100": None, "shakedown": None, "audit": None,
+        "audit2": POOL, "shakedown-x": POOL, "Campaign1": POOL, "test": POOL,
+    }  # fmt: skip
+    assert assign_campaigns(reversed(list(names)), rule()) == names
+
+
+@pytest.mark.parametrize(
+    ("campaign", "name"),
+    [
+        ("campaign8-purple-play", "eval_purple_play"),
+        ("campaign9", "eval_campaign9"),
+        ("campaign9-", "eval_campaign9_"),
+        ("lego-pick-place", "eval_pick_place"),
+    ],
+)
+def test_an_eval_split_is_called_after_what_follows_the_first_dash(campaign: str, name: str) -> None:
+    assert eval_name(campaign) == name
+
+
+def test_two_eval_campaigns_of_one_name_are_refused_with_both_named() -> None:
+    with pytest.raises(Refused, match="campaign8-purple and campaign9-purple both become eval_purple") as refusal:
+        assign_campaigns(["campaign9-purple", "campaign8-purple", "campaign3"], rule())
+    assert refusal.value.faults[0].option == "+source.eval_globs=[...] or +source.exclude_globs=[...]"
+    with pytest.raises(Refused, match="campaign8-a-b and campaign9-a_b both become eval_a_b"):
+        assign_campaigns(["campaign8-a-b", "campaign9-a_b"], rule())
+
+
+def test_exclusion_wins_over_eval_and_settles_a_clash_of_names() -> None:
+    globs = rule(exclude_globs=("campaign8-*",))
+    assigned = assign_campaigns(["campaign8-purple", "campaign9-purple"], globs)
+    assert assigned == {"campaign8-purple": None, "campaign9-purple": "eval_purple"}
+
+
+def test_episodes_keep_their_order_of_campaign_and_run_within_every_split() -> None:
+    names = ["b/recording_2", "b/recording_1", "a/run_0001_x", "a/recording_9", "campaign9-q/recording_1",
+             "campaign8-p/recording_2", "campaign8-p/recording_1"]  # fmt: skip
+    frames = dict(zip(keys(*names), [50, 40, 100, 60, 7, 8, 9], strict=True))
+    splits = {split.name: [str(key) for key in split.episodes] for split in make_splits(frames, rule(0.6))}
+    assert list(splits) == ["train", "val", "eval_p", "eval_q"]
+    assert splits["val"] == ["a/recording_9", "a/run_0001_x"]
+    assert splits["train"] == ["b/recording_1", "b/recording_2"]
+    assert splits["eval_p"] == ["campaign8-p/recording_1", "campaign8-p/recording_2"]
+
+
+def test_a_frozen_val_does_not_move_when_a_longer_campaign_is_added() -> None:
+    frozen = rule(val_runs=("a/recording_1",))
+    before = dict(zip(keys("a/recording_1", "a/recording_2", "b/recording_1"), [10, 20, 30], strict=True))
+    after = before | {EpisodeKey("c", "recording_1"): 10_000}
+    for frames in (before, after):
+        train, val = make_splits(frames, frozen)
+        assert val.episodes == (EpisodeKey("a", "recording_1"),)
+        assert len(train.episodes) == len(frames) - 1
+
+
+@pytest.mark.parametrize(
+    ("val_runs", "message"),
+    [
+        (
+            ("a/recording_7",),
+            r"val_runs: found a/recording_7 not in the pool, expected some of the pooled runs: a/recor",
+        ),
+        (("campaign8-p/recording_1",), r"found campaign8-p/recording_1 not in the pool"),
+        (("a/recording_1", "a/recording_2"), r"found every pooled run, expected some of the pooled runs"),
+    ],
+)
+def test_a_frozen_val_that_is_not_there_or_leaves_no_train_is_refused(val_runs: tuple[str, ...], message: str) -> None:
+    frames = dict.fromkeys(keys("a/recording_1", "a/recording_2", "campaign8-p/recording_1"), 10)
+    with pytest.raises(Refused, match=message):
+        make_splits(frames, rule(val_runs=val_runs))
+
+
+@given(
+    frames=st.dictionaries(
+        st.builds(
+            EpisodeKey, st.sampled_from(["a", "b", "campaign8-x", "_rt"]), st.text("0123", min_size=1, max_size=3)
+        ),
+        st.integers(1, 500),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_every_episode_that_is_not_excluded_is_in_exactly_one_split(frames: dict[EpisodeKey, int]) -> None:
+    if sum(key.campaign in "ab" for key in frames) < 2:
+        with pytest.raises(Refused, match="pooled runs"):
+            make_splits(frames, rule())
+        return
+    splits = make_splits(frames, rule())
+    listed = [key for split in splits for key in split.episodes]
+    assert sorted(listed) == sorted(key for key in frames if key.campaign != "_rt")
+    assert all(split.episodes == tuple(sorted(split.episodes)) and split.episodes for split in splits)

@@ -1,0 +1,373 @@
+"""The command's options: one spelling as good as another, values verbatim, everything wrong said at once."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+import quickdraw.data.config as config_module
+from quickdraw.data.config import (
+    Config,
+    commented_options,
+    config_folder,
+    group_names,
+    help_lines,
+    option_names,
+    parse,
+)
+from quickdraw.data.processors import PRESETS, block_stack, main
+from quickdraw.errors import Refused
+
+PROCESSOR = "processor=block_stack"
+CAMERAS = ["scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top"]
+VALUES = {
+    "processor": "block_stack", "executor": "local", "source.dir": "/d", "source.name": "n", "source.target_hz": "15",
+    "source.hw": "[96,128]", "source.cameras": "[scene_left]", "source.workers": "3", "source.val_frac": "0.25",
+    "source.val_floor": "1", "source.val_runs": "[a/b,c/d]", "source.val_from": "/v", "source.eval_globs": "[x*]",
+    "source.exclude_globs": "[]", "source.max_runs_per_campaign": "2", "source.video.crf": "23",
+    "source.video.preset": "slow", "source.video.gop": "4", "source.lerobot_stats": "split", "output.dir": "/o",
+    "dry_run": "true",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def composed_once() -> Iterator[None]:
+    """Hydra takes a third of a second to compose what is the same for the same groups: here it does so once."""
+    known: dict[str, Config] = {}
+
+    def compose(chosen: dict[str, str]) -> Config:
+        name = str(sorted(chosen.items()))
+        if name not in known:
+            known[name] = original(chosen)
+        return copy.deepcopy(known[name])
+
+    original = config_module._compose
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config_module, "_compose", compose)
+        yield
+
+
+def value_of(config: Config, name: str) -> Any:
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def refused(*arguments: str) -> str:
+    with pytest.raises(Refused) as refusal:
+        block_stack(parse(arguments)[1])
+    return str(refusal.value)
+
+
+def test_every_option_has_an_example_in_this_file() -> None:
+    assert set(VALUES) == set(option_names())
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_bare_plus_and_double_plus_mean_the_same(name: str) -> None:
+    others = [] if name == "processor" else [PROCESSOR]
+    plain, *rest = [parse([*others, f"{plus}{name}={VALUES[name]}"]) for plus in ("", "+", "++")]
+    assert rest == [plain, plain]
+    if "." in name:
+        assert value_of(plain[1], name) != value_of(parse([PROCESSOR])[1], name)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/data/手套", "a(b)", "k=v", "/with space/and, comma", "${oc.env:HOME}", "[not,a,list]", "~/home", "'q\"uoted'",
+     "a{b:c}", "#hash", " leading", "trailing ", "100%", "null ", "a+b=", "C:\\x", "!tag", "&a *b", "../up/./x", "-x",
+     "true", "3", "a=b=c", "é́"],
+)  # fmt: skip
+@pytest.mark.parametrize("option", ["source.dir", "output.dir", "source.val_from", "source.name"])
+def test_text_and_paths_are_taken_verbatim(path: str, option: str) -> None:
+    assert value_of(parse([PROCESSOR, f"+{option}={path}"])[1], option) == path
+
+
+@pytest.mark.parametrize("option", ["source.dir", "output.dir", "source.val_from", "source.workers"])
+def test_null_gives_an_option_back_its_absence(option: str) -> None:
+    assert value_of(parse([PROCESSOR, f"+{option}=null"])[1], option) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("[]", []),
+        ("[a]", ["a"]),
+        ("[a,b]", ["a", "b"]),
+        ("[ a , b ]", ["a", "b"]),
+        ("[campaign8,campaign8-*]", ["campaign8", "campaign8-*"]),
+        ("[手套,a(b),k=v]", ["手套", "a(b)", "k=v"]),
+        ('["a,b",c]', ["a,b", "c"]),
+        ('["campaign8-*", "x"]', ["campaign8-*", "x"]),
+        ("['campaign8-*','x']", ["campaign8-*", "x"]),
+        ("['a,b', \"c\"]", ["a,b", "c"]),
+    ],
+)
+def test_a_list_is_its_items_with_or_without_quotes(text: str, items: list[str]) -> None:
+    """Quotes of either kind, as YAML and Hydra have them, are no part of an item."""
+    assert parse([PROCESSOR, f"+source.eval_globs={text}"])[1].source.eval_globs == items
+
+
+@pytest.mark.parametrize("text", ["[a\nb]", "[a\rb]"])
+def test_a_line_break_in_a_list_is_an_item_or_a_refusal_but_no_crash(text: str) -> None:
+    try:
+        assert parse([PROCESSOR, f"+source.eval_globs={text}"])[1].source.eval_globs == [text[1:-1]]
+    except Refused as refusal:
+        assert "source.eval_globs" in str(refusal)  # noqa: PT017 -- either outcome is right
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "expected"),
+    [
+        ("source.target_hz", "29.97", "whole number"),
+        ("source.target_hz", "fast", "whole number"),
+        ("source.target_hz", "", "whole number"),
+        ("source.target_hz", "null", "whole number"),
+        ("source.workers", "two", "whole number or null"),
+        ("source.val_frac", "10%", "number"),
+        ("source.hw", "144x192", r"a list of whole numbers, as \[a,b\]"),
+        ("source.hw", "[144,x]", r"a list of whole numbers, as \[a,b\]"),
+        ("source.cameras", "scene_left", r"a list of texts, as \[a,b\]"),
+        ("source.val_runs", "[a", r"a list of texts, as \[a,b\]"),
+        ("dry_run", "yes", "true or false"),
+        ("dry_run", "1", "true or false"),
+        ("source.video.crf", "18.5", "whole number"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_in_words(option: str, text: str, expected: str) -> None:
+    message = rf"command line: {option}: found {re.escape(repr(text))}, expected {expected}; override: \+{option}="
+    with pytest.raises(Refused, match=message):
+        parse([PROCESSOR, f"+{option}={text}"])
+
+
+OUT_OF_RANGE = [
+    ("source.target_hz=0", "found 0, expected 1 to 1000 Hz, whole"),
+    ("source.target_hz=1001", "found 1001, expected 1 to 1000 Hz, whole"),
+    ("source.target_hz=-30", "found -30, expected 1 to 1000 Hz, whole"),
+    ("source.hw=[143,192]", "found [143, 192], expected [height,width], both even, 16 to 4320 px"),
+    ("source.hw=[144,191]", "found [144, 191], expected [height,width], both even, 16 to 4320 px"),
+    ("source.hw=[144]", "found [144], expected [height,width], both even"),
+    ("source.hw=[144,192,3]", "found [144, 192, 3], expected [height,width], both even"),
+    ("source.hw=[14,192]", "found [14, 192], expected [height,width], both even, 16 to 4320 px"),
+    ("source.hw=[-144,-192]", "found [-144, -192], expected [height,width]"),
+    ("source.hw=[]", "found [], expected [height,width]"),
+    ("source.cameras=[]", "found [], expected different ones of scene_left, scene_right, gripper_right_bottom, gripp"),
+    ("source.cameras=[scene_middle]", "found ['scene_middle'], expected different ones of scene_left, scene_right"),
+    ("source.cameras=[scene_left,scene_left]", "found ['scene_left', 'scene_left'], expected different ones of"),
+    ("source.workers=0", "found 0, expected at least 1, or null"),
+    ("source.val_frac=0", "found 0.0, expected between 0 and 1"),
+    ("source.val_frac=1", "found 1.0, expected between 0 and 1"),
+    ("source.val_frac=nan", "found nan, expected between 0 and 1"),
+    ("source.val_floor=0", "found 0, expected at least 1"),
+    ("source.max_runs_per_campaign=-1", "found -1, expected 0 or more"),
+    ("source.video.crf=-1", "found -1, expected 0 to 51"),
+    ("source.video.crf=52", "found 52, expected 0 to 51"),
+    ("source.video.preset=warp", "found warp, expected one of ultrafast, superfast, veryfast, faster, fast, medium"),
+    ("source.video.gop=0", "found 0, expected 1 to 250 pictures"),
+    ("source.video.gop=251", "found 251, expected 1 to 250 pictures"),
+    ("source.lerobot_stats=both", "found both, expected train or split"),
+    ("source.name=", "expected a folder name"),
+    ("source.name=..", "found .., expected a folder name"),
+    ("source.name=a/b", "found a/b, expected a folder name"),
+    ("source.dir=", "expected a raw campaign tree"),
+    ("source.dir=null", "found None, expected a raw campaign tree"),
+    ("output.dir=", "found '', expected a folder, or null"),
+]
+
+
+@pytest.mark.parametrize(("argument", "message"), OUT_OF_RANGE)
+def test_a_value_outside_its_range_is_refused_with_the_range(argument: str, message: str) -> None:
+    name = argument.partition("=")[0]
+    text = refused(PROCESSOR, *(["+source.dir=/d"] if name != "source.dir" else []), argument)
+    assert text.startswith(f"command line: {name}: found ")
+    assert message in text
+    assert text.endswith(f"override: +{name}=...")
+
+
+def test_every_option_out_of_its_range_is_reported_in_one_go() -> None:
+    wrong = {argument.partition("=")[0]: argument for argument, _ in OUT_OF_RANGE}
+    text = refused(PROCESSOR, *wrong.values())
+    assert sorted(line.split(": ")[1] for line in text.splitlines()) == sorted(wrong)
+
+
+def test_an_option_given_twice_is_refused_with_both_values() -> None:
+    text = refused(PROCESSOR, "source.dir=/d", "+source.name=a", "source.name=b")
+    assert text == "command line: source.name: found 'a' and 'b', expected one value; override: +source.name=..."
+
+
+def test_faults_of_groups_and_options_are_reported_together() -> None:
+    lines = refused("+processor=nothing", "source.drr=/d", "source.val_floor=x").splitlines()
+    assert [line.split(": ")[1] for line in lines] == ["processor", "option", "source.val_floor"]
+
+
+def test_frozen_val_is_given_one_way_or_the_other() -> None:
+    text = refused(PROCESSOR, "source.dir=/d", "source.val_runs=[a/b]", "source.val_from=/v")
+    assert "source.val_from: found /v, expected not together with val_runs" in text
+
+
+def test_without_a_tree_the_build_is_refused() -> None:
+    assert "source.dir: found None, expected a raw campaign tree; override: +source.dir=..." in refused(PROCESSOR)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["source.target_hz=1", "source.target_hz=1000", "source.hw=[16,16]", "source.hw=[480,640]", "source.workers=1",
+     "source.val_frac=0.001", "source.val_frac=0.999", "source.val_floor=1",
+     "source.video.crf=0", "source.video.crf=51",
+     "source.video.gop=1", "source.video.gop=250", "source.cameras=[gripper_right_top,scene_left]",
+     *(f"source.video.preset={preset}" for preset in PRESETS), "source.lerobot_stats=split", "source.name=...",
+     "source.name=手套 a(b)"],
+)  # fmt: skip
+def test_the_ends_of_every_range_are_within_it(argument: str) -> None:
+    settings = block_stack(parse([PROCESSOR, "source.dir=/d", argument])[1])
+    assert settings.dataset_spec().rate_hz == settings.source.rate_hz
+
+
+@pytest.mark.parametrize(
+    ("argument", "named", "meant"),
+    [
+        ("+source.drr=/d", "source.drr", "source.dir"),
+        ("source.target_fps=30", "source.target_fps", "source.target_hz"),
+        ("+video.crf=3", "video.crf", "source.video.crf"),
+        ("++Source.Dir=/d", "Source.Dir", "source.dir"),
+        ("dryrun=true", "dryrun", "dry_run"),
+        ("source.video=3", "source.video", "source.video.crf"),
+        ("procesor=block_stack", "procesor", "processor"),
+    ],
+)
+def test_a_misspelt_option_is_refused_with_the_nearest_and_all_valid_names(
+    argument: str, named: str, meant: str
+) -> None:
+    text = refused(PROCESSOR, argument)
+    assert text.startswith(f"command line: option: found {named} (did you mean ")
+    assert meant in text.partition("?)")[0]
+    assert f"expected one of {', '.join(option_names())}; override: --help explains every option" in text
+
+
+def test_every_misspelt_option_and_every_wrong_kind_is_reported_together() -> None:
+    text = refused(PROCESSOR, "source.drr=/d", "source.target_hz=x", "sourcename=a")
+    assert [line.split(": ")[1] for line in text.splitlines()] == ["option", "source.target_hz", "option"]
+
+
+@pytest.mark.parametrize("argument", ["source.dir", "=x", "+=x", "++=x", "~source.dir", "build", "--dry-run", "-m"])
+def test_what_is_no_option_at_all_is_refused(argument: str) -> None:
+    text = refused(PROCESSOR, argument)
+    assert f"argument: found {argument!r}, expected +option=value" in text
+
+
+@pytest.mark.parametrize("argument", ["processor=block_stak", "processor=", "processor=pooled", "executor=slurm"])
+def test_a_group_that_does_not_exist_is_refused_with_those_that_do(argument: str) -> None:
+    group, _, name = argument.partition("=")
+    text = refused(*([] if group == "processor" else [PROCESSOR]), argument, "source.dir=/d")
+    assert f"command line: {group}: found {name!r}, expected one of {', '.join(group_names(group))}" in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["+processor=nothing"], ["+source.dir=/d"], ["+processor=block_stack", "+source.drr=/d"], [PROCESSOR, "x"]],
+)
+def test_a_refused_command_prints_usage_on_stderr_and_exits_with_2(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "usage: python -m quickdraw.data.processors +processor=<name> +source.dir=<tree>" in printed.err
+    assert printed.err.count("refused: ") == (1 if arguments else 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def yaml_files() -> list[Path]:
+    return sorted(config_folder().rglob("*.yaml"))
+
+
+def leaves(value: Any, prefix: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, f"{prefix}{name}.")
+    else:
+        yield prefix.removesuffix(".")
+
+
+def schema_leaves(kind: Any, prefix: str = "") -> Iterator[str]:
+    for entry in fields(kind):
+        default = getattr(kind, entry.name)
+        if is_dataclass(default):
+            yield from schema_leaves(default, f"{prefix}{entry.name}.")
+        else:
+            yield f"{prefix}{entry.name}"
+
+
+def test_schema_and_yaml_have_the_same_keys() -> None:
+    found = set(leaves(OmegaConf.to_container(OmegaConf.load(config_folder() / "build.yaml"))))
+    for group, section in (("processor", "source"), ("executor", "executor")):
+        for path in (config_folder() / group).glob("*.yaml"):
+            assert path.read_text().startswith(f"# @package {section}\n")
+            found |= set(leaves(OmegaConf.to_container(OmegaConf.load(path)), f"{section}."))
+    assert found == set(schema_leaves(Config()))
+
+
+@pytest.mark.parametrize("processor", group_names("processor"))
+@pytest.mark.parametrize("executor", group_names("executor"))
+def test_every_yaml_composes(processor: str, executor: str) -> None:
+    name, config = parse([f"processor={processor}", f"executor={executor}", "source.dir=/d"])
+    assert name == processor
+    block_stack(config)
+
+
+@pytest.mark.parametrize("path", yaml_files(), ids=lambda path: path.name)
+def test_every_option_of_every_yaml_has_a_comment(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("#")
+    bare = [
+        line
+        for above, line in zip(["", *lines], lines, strict=False)
+        if not line.strip().startswith("#") and not line.rstrip().endswith(":") and not above.strip().startswith("#")
+    ]
+    assert bare == []
+    assert [name for name, _, comment in commented_options(lines) if not " ".join(comment).strip()] == []
+
+
+def test_the_defaults_are_the_specifications() -> None:
+    source = parse([PROCESSOR])[1].source
+    assert (source.name, source.target_hz, source.hw, source.cameras) == ("block_stack", 30, [144, 192], CAMERAS)
+    assert (source.val_frac, source.val_floor, source.val_runs, source.val_from) == (0.1, 2, [], None)
+    assert source.eval_globs == ["campaign8", "campaign8-*", "campaign9", "campaign9-*"]
+    assert source.exclude_globs == ["campaign1", "campaign1-*", "campaign2", "campaign2-*", "_*", "shakedown", "audit"]
+    assert (source.max_runs_per_campaign, source.lerobot_stats) == (0, "train")
+    settings = block_stack(parse([PROCESSOR, "source.dir=/d", "source.name=x"])[1])
+    assert settings.output == Path("datasets/x").absolute()
+
+
+def test_help_explains_every_option_with_its_default() -> None:
+    lines = list(help_lines())
+    text = "\n".join(lines)
+    _, config = parse([PROCESSOR])
+    for name in option_names():
+        if name in ("processor", "executor"):
+            assert f"  {name}   one of {', '.join(group_names(name))}" in lines
+            continue
+        (at,) = [number for number, line in enumerate(lines) if line.startswith(f"  {name}=")]
+        shown = lines[at].partition("=")[2]
+        if shown != str(value_of(config, name)):  # as one would type it, the default is itself
+            assert value_of(parse([PROCESSOR, f"{name}={shown}"])[1], name) == value_of(config, name)
+        assert lines[at + 1].startswith("      ")
+        assert len(lines[at + 1].split()) >= 3
+    assert "0 done; 1 a failure of ours; 2 input or command refused, nothing touched; 130 interrupted" in text
+    assert "[Hz]" in text
+    assert "[px]" in text
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["+processor=nothing", "--help"], ["+source.drr=1", "-h"]])
+def test_help_is_given_whatever_else_is_on_the_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "\n".join(help_lines()) + "\n"

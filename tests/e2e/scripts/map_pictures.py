@@ -1,0 +1,42 @@
+"""Run one PicturesTask of the map stage in a process of its own and print the peak of its resident memory [kB].
+
+Arguments: video file, number of its pictures, rate [Hz], folder for the fragment. Neither torch nor lerobot is here.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, FramePlan
+from quickdraw.core.grid import Grid
+from quickdraw.pipeline.fragments import Fragment
+from quickdraw.pipeline.mapping import PicturesTask, run_task
+from quickdraw.video.encoding import Encoding
+
+
+@dataclass(frozen=True)
+class OneVideo:
+    """As much of a source as PicturesTask asks for."""
+
+    video: Path
+    pictures: int
+
+    def path(self, key: EpisodeKey, file: str) -> Path:
+        return self.video
+
+    def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan:
+        return FramePlan(self.video, np.arange(self.pictures), self.pictures)
+
+
+video, pictures, rate, folder = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+episode = EpisodePlan(EpisodeKey("c", "r"), "c", Grid(0, rate, pictures), 0.0, {}, (), {"camera": video.name}, 0, {})
+fragment = Fragment(folder, episode)
+encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
+result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding))  # type: ignore[arg-type]
+assert result == pictures, result
+peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+print(int(peak.split()[1]))
