@@ -15,8 +15,8 @@ SMPTE170M = 6  # ITU-T H.273 code point of the BT.601 525-line matrix, primaries
 LIMITED = 1  # AVCOL_RANGE_MPEG
 
 # Settings nobody may choose. No B-frames: every picture's time is its number over the rate, in decoding order too.
-# No scene-cut keyframes: the gop is what it says. No macroblock tree, and so no lookahead: its AVX-512 code reads memory
-# it never wrote, and the bytes change from run to run; over so few pictures it gains little.
+# No scene-cut keyframes: the gop is what it says. No macroblock tree, and so no lookahead: its AVX-512 code reads
+# memory nobody wrote, and the bytes change from run to run; over so few pictures it gains little.
 FIXED = {"bf": "0", "sc_threshold": "0", "mbtree": "0", "rc-lookahead": "0"}
 
 
