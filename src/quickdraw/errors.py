@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+COMMAND_LINE = "command line"  # `Fault.where` of what the user typed
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:

@@ -85,7 +85,6 @@ def test_help_imports_nothing_heavy_at_all(tmp_path: Path) -> None:
         *HEAVY,
         "numpy",
         "hydra",
-        "omegaconf",
         "pyarrow",
         "av",
         "cv2",

@@ -63,7 +63,7 @@ def value_of(config: Config, name: str) -> Any:
 
 def refused(*arguments: str) -> str:
     with pytest.raises(Refused) as refusal:
-        block_stack(parse(arguments)[1])
+        block_stack(parse(arguments).config)
     return str(refusal.value)
 
 
@@ -77,7 +77,7 @@ def test_bare_plus_and_double_plus_mean_the_same(name: str) -> None:
     plain, *rest = [parse([*others, f"{plus}{name}={VALUES[name]}"]) for plus in ("", "+", "++")]
     assert rest == [plain, plain]
     if "." in name:
-        assert value_of(plain[1], name) != value_of(parse([PROCESSOR])[1], name)
+        assert value_of(plain.config, name) != value_of(parse([PROCESSOR]).config, name)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_bare_plus_and_double_plus_mean_the_same(name: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("option", ["source.dir", "output.dir", "source.val_from", "source.name"])
 def test_text_and_paths_are_taken_verbatim(path: str, option: str) -> None:
-    assert value_of(parse([PROCESSOR, f"+{option}={path}"])[1], option) == path
+    assert value_of(parse([PROCESSOR, f"+{option}={path}"]).config, option) == path
 
 
 @pytest.mark.parametrize("option", ["source.dir", "output.dir", "source.val_from", "source.workers"])
 def test_null_gives_an_option_back_its_absence(option: str) -> None:
-    assert value_of(parse([PROCESSOR, f"+{option}=null"])[1], option) is None
+    assert value_of(parse([PROCESSOR, f"+{option}=null"]).config, option) is None
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_null_gives_an_option_back_its_absence(option: str) -> None:
 )
 def test_a_list_is_its_items_with_or_without_quotes(text: str, items: list[str]) -> None:
     """Quotes of either kind, as YAML and Hydra have them, are no part of an item."""
-    assert parse([PROCESSOR, f"+source.eval_globs={text}"])[1].source.eval_globs == items
+    assert parse([PROCESSOR, f"+source.eval_globs={text}"]).config.source.eval_globs == items
 
 
 @pytest.mark.parametrize("text", ["[a\nb]", "[a\rb]"])
 def test_a_line_break_in_a_list_is_an_item_or_a_refusal_but_no_crash(text: str) -> None:
     try:
-        assert parse([PROCESSOR, f"+source.eval_globs={text}"])[1].source.eval_globs == [text[1:-1]]
+        assert parse([PROCESSOR, f"+source.eval_globs={text}"]).config.source.eval_globs == [text[1:-1]]
     except Refused as refusal:
         assert "source.eval_globs" in str(refusal)  # noqa: PT017 -- either outcome is right
 
@@ -227,7 +227,7 @@ def test_without_a_tree_the_build_is_refused() -> None:
      "source.name=手套 a(b)"],
 )  # fmt: skip
 def test_the_ends_of_every_range_are_within_it(argument: str) -> None:
-    settings = block_stack(parse([PROCESSOR, "source.dir=/d", argument])[1])
+    settings = block_stack(parse([PROCESSOR, "source.dir=/d", argument]).config)
     assert settings.dataset_spec().rate_hz == settings.source.rate_hz
 
 
@@ -309,17 +309,17 @@ def schema_leaves(kind: Any, prefix: str = "") -> Iterator[str]:
 
 def test_schema_and_yaml_have_the_same_keys() -> None:
     found = set(leaves(OmegaConf.to_container(OmegaConf.load(config_folder() / "build.yaml"))))
-    for group, section in (("processor", "source"), ("executor", "executor")):
-        for path in (config_folder() / group).glob("*.yaml"):
-            assert path.read_text().startswith(f"# @package {section}\n")
-            found |= set(leaves(OmegaConf.to_container(OmegaConf.load(path)), f"{section}."))
+    for path in (config_folder() / "processor").glob("*.yaml"):
+        assert path.read_text().startswith("# @package source\n")
+        found |= set(leaves(OmegaConf.to_container(OmegaConf.load(path)), "source."))
     assert found == set(schema_leaves(Config()))
 
 
 @pytest.mark.parametrize("processor", group_names("processor"))
 @pytest.mark.parametrize("executor", group_names("executor"))
 def test_every_yaml_composes(processor: str, executor: str) -> None:
-    name, config = parse([f"processor={processor}", f"executor={executor}", "source.dir=/d"])
+    command = parse([f"processor={processor}", f"executor={executor}", "source.dir=/d"])
+    name, config = command.processor, command.config
     assert name == processor
     block_stack(config)
 
@@ -338,28 +338,29 @@ def test_every_option_of_every_yaml_has_a_comment(path: Path) -> None:
 
 
 def test_the_defaults_are_the_specifications() -> None:
-    source = parse([PROCESSOR])[1].source
+    source = parse([PROCESSOR]).config.source
     assert (source.name, source.target_hz, source.hw, source.cameras) == ("block_stack", 30, [144, 192], CAMERAS)
     assert (source.val_frac, source.val_floor, source.val_runs, source.val_from) == (0.1, 2, [], None)
     assert source.eval_globs == ["campaign8", "campaign8-*", "campaign9", "campaign9-*"]
     assert source.exclude_globs == ["campaign1", "campaign1-*", "campaign2", "campaign2-*", "_*", "shakedown", "audit"]
     assert (source.max_runs_per_campaign, source.lerobot_stats) == (0, "train")
-    settings = block_stack(parse([PROCESSOR, "source.dir=/d", "source.name=x"])[1])
+    settings = block_stack(parse([PROCESSOR, "source.dir=/d", "source.name=x"]).config)
     assert settings.output == Path("datasets/x").absolute()
 
 
 def test_help_explains_every_option_with_its_default() -> None:
     lines = list(help_lines())
     text = "\n".join(lines)
-    _, config = parse([PROCESSOR])
+    config = parse([PROCESSOR]).config
     for name in option_names():
         if name in ("processor", "executor"):
-            assert f"  {name}   one of {', '.join(group_names(name))}" in lines
+            shown = {"processor": "<required>", "executor": "local"}[name]
+            assert lines[lines.index(f"  {name}={shown}") + 1].endswith(f": {', '.join(group_names(name))}")
             continue
         (at,) = [number for number, line in enumerate(lines) if line.startswith(f"  {name}=")]
         shown = lines[at].partition("=")[2]
         if shown != str(value_of(config, name)):  # as one would type it, the default is itself
-            assert value_of(parse([PROCESSOR, f"{name}={shown}"])[1], name) == value_of(config, name)
+            assert value_of(parse([PROCESSOR, f"{name}={shown}"]).config, name) == value_of(config, name)
         assert lines[at + 1].startswith("      ")
         assert len(lines[at + 1].split()) >= 3
     assert "0 done; 1 a failure of ours; 2 input or command refused, nothing touched; 130 interrupted" in text
@@ -371,3 +372,14 @@ def test_help_explains_every_option_with_its_default() -> None:
 def test_help_is_given_whatever_else_is_on_the_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out == "\n".join(help_lines()) + "\n"
+
+
+def test_the_readme_lists_every_option_with_its_default() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    defaults = {name: default for prefix, path in (("", "build.yaml"), ("source.", "processor/block_stack.yaml"))
+                for name, default, _ in ((f"{prefix}{n}", d, c) for n, d, c in commented_options(
+                    (config_folder() / path).read_text().splitlines()))}  # fmt: skip
+    for name in option_names():
+        (row,) = [line for line in readme.splitlines() if line.startswith(f"| `{name}` |")]
+        if defaults.get(name, "null") != "null" and name != "source.cameras":
+            assert f"`{defaults[name]}`" in row

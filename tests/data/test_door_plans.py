@@ -35,7 +35,7 @@ class Inline:
 
 
 def plan(tree: Path, *arguments: str) -> BuildPlan:
-    _, config = parse(["processor=block_stack", f"source.dir={tree}", *arguments])
+    config = parse(["processor=block_stack", f"source.dir={tree}", *arguments]).config
     return make_plan(block_stack(config), Inline(), PlainProgress())
 
 
@@ -121,7 +121,7 @@ def test_a_refused_tree_exits_with_2_names_every_fault_of_every_run_and_touches_
     assert result.returncode == 2
     assert listing(tmp_path) == before
     refusals = [line for line in result.stderr.splitlines() if line.startswith("refused: ")]
-    assert len(refusals) == 1 + 10 + 11
+    assert len(refusals) == 1 + 11 + 11  # an empty run.json also lacks the mount
     assert "refused: campaign4-bad/recording_3: " in result.stderr
     assert "run.json: found missing, expected a run.json in every run folder" in result.stderr
     assert "refused: campaign4-bad/recording_2: " in result.stderr
@@ -232,7 +232,7 @@ def test_the_content_says_the_frozen_runs_however_they_were_given(sample_tree: P
         "source.val_runs=[campaign5-play-long/recording_2026_09_10_05_32_37,"
         "campaign5-play-long/recording_2026_09_10_05_33_19]",
     ):
-        _, config = parse(["processor=block_stack", f"source.dir={sample_tree}", argument])
+        config = parse(["processor=block_stack", f"source.dir={sample_tree}", argument]).config
         given.append(block_stack(config).content)
     assert given[0] == given[1]
     assert not {"dir", "workers", "val_from"} & set(given[0])
@@ -242,7 +242,7 @@ def test_the_content_says_the_frozen_runs_however_they_were_given(sample_tree: P
 def test_val_from_what_is_no_dataset_of_ours_is_refused(content: str | None, tmp_path: Path, sample_tree: Path) -> None:
     if content is not None:
         (tmp_path / "provenance.json").write_text(content)
-    _, config = parse(["processor=block_stack", f"source.dir={sample_tree}", f"source.val_from={tmp_path}"])
+    config = parse(["processor=block_stack", f"source.dir={sample_tree}", f"source.val_from={tmp_path}"]).config
     with pytest.raises(
         Refused, match=r"provenance\.json: found unreadable \(.*\), expected a dataset built by quickdraw"
     ):

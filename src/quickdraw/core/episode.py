@@ -42,11 +42,19 @@ class FramePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What a file looked like when an episode was planned from it; another one later means it was changed meanwhile."""
+
+    bytes: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodePlan:
     """All that is known of an episode before a picture is decoded; small enough to keep for every episode.
 
-    `files` are the source files its rows are made from, `videos` the file of each shown camera, all relative to the
-    episode's folder; `video_bytes` is the size of the latter together. `provenance` is JSON-ready.
+    `row_files` are the source files its rows and grid are made from, `videos` the file of each shown camera, all
+    relative to the episode's folder, and `stamps` what each of them looked like. `provenance` is JSON-ready.
     """
 
     key: EpisodeKey
@@ -54,9 +62,9 @@ class EpisodePlan:
     grid: Grid
     t_hi_s: float
     displacement: Mapping[str, Displacement]
-    files: tuple[str, ...]
+    row_files: tuple[str, ...]
     videos: Mapping[str, str]
-    video_bytes: int
+    stamps: Mapping[str, FileStamp]
     provenance: Mapping[str, Any]
 
     @property

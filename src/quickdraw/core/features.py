@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FeatureSpec:
-    """One vector feature: float32, one name and one unit per dimension.
+    """One vector feature: one name and one unit per dimension; `dtype` as NumPy names it. One dimension is a scalar.
 
     `identity_dims` are the dimensions no normaliser may scale, because together they are one geometric object
     (a 6D rotation). `unit` is per dimension; "" is unitless.
@@ -17,6 +17,7 @@ class FeatureSpec:
     names: tuple[str, ...]
     unit: tuple[str, ...]
     identity_dims: tuple[int, ...] = ()
+    dtype: str = "float32"
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.unit) or len(set(self.names)) != len(self.names):

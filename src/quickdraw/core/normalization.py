@@ -15,6 +15,7 @@ import numpy as np
 from quickdraw.core.statistics import Statistics
 
 PAIRS = (("min", "max"), ("q01", "q99"), ("q10", "q90"))
+INDISTINCT = 4 * np.finfo(np.float32).eps  # lerobot holds statistics in float32: nearer values may become one there
 IDENTITY = {"min": -1.0, "max": 1.0, "mean": 0.0, "std": 1.0,
             "q01": -1.0, "q10": -1.0, "q50": 0.0, "q90": 1.0, "q99": 1.0}  # fmt: skip
 
@@ -31,16 +32,17 @@ def pinned(statistics: Statistics, identity_dims: tuple[int, ...]) -> Statistics
 
 
 def bounded(statistics: Statistics) -> Statistics:
-    """Statistics no normaliser can divide by zero with.
+    """Statistics no normaliser can divide by zero with, all `(D,)` float64.
 
-    Where min == max == v: std 1, and every pair v - 1 and v + 1. Where only a quantile pair fell together: min and max.
+    Where min == max == v: std 1, and every pair v - 1 and v + 1. Where only a quantile pair fell together (is equal, or
+    so near that float32 may not tell): min and max.
     """
     constant = statistics.min == statistics.max
     value = statistics.min
     changed: dict[str, Any] = {"std": np.where(constant, 1.0, statistics.std)}
     for low, high in PAIRS:
         a, b = getattr(statistics, low), getattr(statistics, high)
-        together = a.astype(np.float32) == b.astype(np.float32)  # lerobot holds statistics in float32
+        together = b - a <= INDISTINCT * np.maximum(np.abs(statistics.min), np.abs(statistics.max))
         changed[low] = np.where(constant, value - 1.0, np.where(together, statistics.min, a))
         changed[high] = np.where(constant, value + 1.0, np.where(together, statistics.max, b))
     return replace(statistics, **changed)

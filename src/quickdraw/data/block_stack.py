@@ -6,27 +6,29 @@ nothing shifted, all 17 values of a row from one arm_state row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from quickdraw.core.episode import Episode, EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
+from quickdraw.core.episode import Episode, EpisodeKey, EpisodePlan, FileStamp, Float32, FramePlan, Rejected
 from quickdraw.core.features import FeatureSpec
-from quickdraw.core.grid import NS_PER_S, Float64, common_window, grid_over
+from quickdraw.core.grid import NS_PER_S, Float64, Int64, common_window, grid_over
 from quickdraw.core.resample import displacement, nearest
 from quickdraw.core.rotation import rot6_from_rpy
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.campaign import layout
 from quickdraw.formats.campaign.layout import CAMERAS, CampaignFolder
-from quickdraw.formats.campaign.reader import AXES, Arm, RawRun, read_camera, read_run
+from quickdraw.formats.campaign.reader import AXES, Arm, RunInfo, RunReader
 from quickdraw.formats.campaign.records import Gripper
 
 HALF_SQRT = np.sqrt(0.5)
 WORLD_FROM_BASE: Float64 = np.array([[1, 0, 0], [0, HALF_SQRT, -HALF_SQRT], [0, HALF_SQRT, HALF_SQRT]])
 MOUNT_TOLERANCE = 1e-9
 MIN_OVERLAP_S = 2.0
+ROW_FILES = (layout.RUN_JSON, layout.CONTROLLER, layout.ARM_STATE, *(layout.stamps_file(c) for c in CAMERAS))
 
 STATE = FeatureSpec(
     name="observation.state",
@@ -66,70 +68,83 @@ class BlockStack:
         return layout.read_campaign(self.tree, name)
 
     def path(self, key: EpisodeKey, file: str) -> Path:
-        """A file of a run, from its name in `EpisodePlan.files` or `.videos`."""
+        """A file of a run, from its name in `EpisodePlan.stamps`."""
         return self.tree / key.campaign / key.run / file
 
     def plan(self, key: EpisodeKey) -> EpisodePlan | Rejected:
         """What the run would become, from its metadata, streams and stamps; no picture is decoded."""
-        try:
-            return self._plan(read_run(self.tree, key))
-        except Refused as refused:
-            return Rejected(key, refused.faults)
+        stamps = self._file_stamps(key)  # taken first: a change while reading must show
+        reader, faults = RunReader(self.tree, key), list[Fault]()
+        info = _attempt(reader.info, faults)
+        if info is not None:
+            faults += [*_mount_faults(key, info), *_gripper_faults(key, info)]
+        streams: dict[str, Int64 | None] = {
+            "controller": _attempt(lambda: reader.controller().t_ns, faults),
+            "arm_state": _attempt(lambda: reader.arm().t_ns, faults),
+        }
+        cameras = {name: _attempt(partial(reader.camera, name), faults) for name in CAMERAS}
+        streams |= {name: None if camera is None else camera.t_ns for name, camera in cameras.items()}
+        t_ns = {name: times for name, times in streams.items() if times is not None}
+        if len(t_ns) == len(streams):
+            faults += _overlap_faults(key, t_ns)
+        if faults or info is None:
+            return Rejected(key, tuple(faults))
+        t_lo_ns, t_hi_ns = common_window(t_ns.values())
+        grid = grid_over(t_lo_ns, t_hi_ns, self.rate_hz)
+        sources = {name: camera.timestamp_source for name, camera in cameras.items() if camera}
+        return EpisodePlan(
+            key=key,
+            task=key.campaign,
+            grid=grid,
+            t_hi_s=t_hi_ns / NS_PER_S,
+            displacement={name: displacement(times, nearest(times, grid), grid) for name, times in t_ns.items()},
+            row_files=ROW_FILES,
+            videos={camera: layout.video_file(camera) for camera in self.cameras},
+            stamps=stamps,
+            provenance={**info.provenance, "timestamp_source": sources, "mended": reader.mended},
+        )
 
-    def read(self, key: EpisodeKey) -> Episode:
-        """The run as an episode. Raises Refused."""
-        run = read_run(self.tree, key)
-        plan = self._plan(run)
-        arm_row = nearest(run.arm.t_ns, plan.grid)
-        controller_row = nearest(run.controller.t_ns, plan.grid)
+    def _file_stamps(self, key: EpisodeKey) -> dict[str, FileStamp]:
+        files = (*ROW_FILES, *(layout.video_file(camera) for camera in self.cameras))
+        found = {file: self.path(key, file) for file in files}
+        stats = {file: path.stat() for file, path in found.items() if path.is_file()}
+        return {file: FileStamp(stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
+
+    def rows(self, plan: EpisodePlan) -> Mapping[str, Float32]:
+        """Feature name -> `(T, D)` float32 rows of a planned run, on the grid that was planned. Raises Refused."""
+        reader = RunReader(self.tree, plan.key)
+        arm, controller, gripper = reader.arm(), reader.controller(), reader.info().gripper
         arrays = {
-            STATE.name: state_rows(run.arm, run.gripper)[arm_row],
-            ACTION.name: run.controller.axes.astype(np.float32)[controller_row],
+            STATE.name: state_rows(arm, gripper)[nearest(arm.t_ns, plan.grid)],
+            ACTION.name: controller.axes.astype(np.float32)[nearest(controller.t_ns, plan.grid)],
         }
         for array in arrays.values():
             array.setflags(write=False)
-        frame_plan = {camera: self.frame_plan(plan, camera) for camera in self.cameras}
-        return Episode(plan, self.features, arrays, frame_plan)
-
-    def rows(self, plan: EpisodePlan) -> Mapping[str, Float32]:
-        """Feature name -> `(T, D)` float32 rows of a planned run."""
-        return self.read(plan.key).arrays
+        return arrays
 
     def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan:
-        """Which picture of the camera's file each row shows."""
-        read = read_camera(self.tree, plan.key, camera)
+        """Which picture of the camera's file each row shows. Raises Refused."""
+        read = RunReader(self.tree, plan.key).camera(camera)
         index = nearest(read.t_ns, plan.grid)
         index.setflags(write=False)
         return FramePlan(read.video, index, len(read.t_ns))
 
-    def _plan(self, run: RawRun) -> EpisodePlan:
-        stamps_ns = run.stamps_ns()
-        t_lo_ns, t_hi_ns = common_window(stamps_ns.values())
-        run_json = str(self.path(run.key, layout.RUN_JSON))
-        faults = [
-            *_mount_faults(run, run_json),
-            *_overlap_faults(run, t_hi_ns - t_lo_ns),
-            *_gripper_faults(run, run_json),
-        ]
-        if faults:
-            raise Refused(faults)
-        grid = grid_over(t_lo_ns, t_hi_ns, self.rate_hz)
-        videos = {camera: layout.video_file(camera) for camera in self.cameras}
-        sources = {camera: run.cameras[camera].timestamp_source for camera in CAMERAS}
-        return EpisodePlan(
-            key=run.key,
-            task=run.key.campaign,
-            grid=grid,
-            t_hi_s=t_hi_ns / NS_PER_S,
-            displacement={name: displacement(t_ns, nearest(t_ns, grid), grid) for name, t_ns in stamps_ns.items()},
-            files=(
-                *(layout.RUN_JSON, layout.CONTROLLER, layout.ARM_STATE),
-                *(layout.stamps_file(camera) for camera in CAMERAS),
-            ),
-            videos=videos,
-            video_bytes=sum(self.path(run.key, file).stat().st_size for file in videos.values()),
-            provenance={**run.provenance, "timestamp_source": sources, "mended": run.mended},
-        )
+    def read(self, key: EpisodeKey) -> Episode:
+        """The run as an episode. Raises Refused."""
+        plan = self.plan(key)
+        if isinstance(plan, Rejected):
+            raise Refused(plan.faults)
+        frame_plan = {camera: self.frame_plan(plan, camera) for camera in self.cameras}
+        return Episode(plan, self.features, self.rows(plan), frame_plan)
+
+
+def _attempt[T](read: Callable[[], T], faults: list[Fault]) -> T | None:
+    """What `read` gives, or None and its faults added to the others."""
+    try:
+        return read()
+    except Refused as refused:
+        faults.extend(refused.faults)
+        return None
 
 
 def state_rows(arm: Arm, gripper: Gripper) -> Float32:
@@ -147,25 +162,26 @@ def state_rows(arm: Arm, gripper: Gripper) -> Float32:
     return state.astype(np.float32)
 
 
-def _mount_faults(run: RawRun, run_json: str) -> list[Fault]:
-    found = run.world_from_base
+def _mount_faults(key: EpisodeKey, info: RunInfo) -> list[Fault]:
+    found = info.world_from_base
     if found is not None and np.allclose(found, WORLD_FROM_BASE, rtol=0.0, atol=MOUNT_TOLERANCE):
         return []
     text = "missing" if found is None else str(found.tolist())
     expected = f"{WORLD_FROM_BASE.tolist()} within {MOUNT_TOLERANCE}"
-    return [Fault(str(run.key), "provenance.R_WORLD_FROM_BASE", text, expected, path=run_json)]
+    return [Fault(str(key), "provenance.R_WORLD_FROM_BASE", text, expected, path=info.path)]
 
 
-def _overlap_faults(run: RawRun, overlap_ns: int) -> list[Fault]:
-    if overlap_ns >= MIN_OVERLAP_S * NS_PER_S:
+def _gripper_faults(key: EpisodeKey, info: RunInfo) -> list[Fault]:
+    if info.gripper.open_position != info.gripper.closed_position:
         return []
-    spans = ", ".join(f"{n} {t[0] / NS_PER_S:.3f}..{t[-1] / NS_PER_S:.3f}" for n, t in run.stamps_ns().items())
-    found = f"{overlap_ns / NS_PER_S:.3f} s ({spans})"
-    return [Fault(str(run.key), "overlap of all streams", found, f"at least {MIN_OVERLAP_S} s")]
+    found = f"open and closed both {info.gripper.open_position}"
+    return [Fault(str(key), "provenance.config.gripper", found, "two different positions", path=info.path)]
 
 
-def _gripper_faults(run: RawRun, run_json: str) -> list[Fault]:
-    if run.gripper.open_position != run.gripper.closed_position:
+def _overlap_faults(key: EpisodeKey, stamps_ns: Mapping[str, Int64]) -> list[Fault]:
+    t_lo_ns, t_hi_ns = common_window(stamps_ns.values())
+    if t_hi_ns - t_lo_ns >= MIN_OVERLAP_S * NS_PER_S:
         return []
-    found = f"open and closed both {run.gripper.open_position}"
-    return [Fault(str(run.key), "provenance.config.gripper", found, "two different positions", path=run_json)]
+    spans = ", ".join(f"{name} {t[0] / NS_PER_S:.3f}..{t[-1] / NS_PER_S:.3f}" for name, t in stamps_ns.items())
+    found = f"{(t_hi_ns - t_lo_ns) / NS_PER_S:.3f} s ({spans})"
+    return [Fault(str(key), "overlap of all streams", found, f"at least {MIN_OVERLAP_S} s")]

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from quickdraw.errors import Fault, Refused
+from omegaconf import MISSING
+
+from quickdraw.errors import COMMAND_LINE, Fault, Refused
 
 COMMAND = "python -m quickdraw.data.processors"
-COMMAND_LINE = "command line"
 GROUPS = ("processor", "executor")
+DEFAULT_EXECUTOR = "local"
 USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value ...]   (--help explains every option)"
 
 
@@ -27,54 +29,55 @@ USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value .
 class Video:
     """How pictures are encoded."""
 
-    crf: int = 0
-    preset: str = ""
-    gop: int = 0
+    crf: int = MISSING
+    preset: str = MISSING
+    gop: int = MISSING
 
 
 @dataclass
 class BlockStackSource:
-    """Options of `+processor=block_stack`; units, reasons and defaults stand in configs/processor/block_stack.yaml."""
+    """Options of `+processor=block_stack`; defaults, units and reasons stand in configs/processor/block_stack.yaml."""
 
-    dir: str | None = None
-    name: str = ""
-    target_hz: int = 0
-    hw: list[int] = field(default_factory=list)
-    cameras: list[str] = field(default_factory=list)
-    workers: int | None = None
-    val_frac: float = 0.0
-    val_floor: int = 0
-    val_runs: list[str] = field(default_factory=list)
-    val_from: str | None = None
-    eval_globs: list[str] = field(default_factory=list)
-    exclude_globs: list[str] = field(default_factory=list)
-    max_runs_per_campaign: int = 0
+    dir: str | None = MISSING
+    name: str = MISSING
+    target_hz: int = MISSING
+    hw: list[int] = MISSING
+    cameras: list[str] = MISSING
+    workers: int | None = MISSING
+    val_frac: float = MISSING
+    val_floor: int = MISSING
+    val_runs: list[str] = MISSING
+    val_from: str | None = MISSING
+    eval_globs: list[str] = MISSING
+    exclude_globs: list[str] = MISSING
+    max_runs_per_campaign: int = MISSING
     video: Video = field(default_factory=Video)
-    lerobot_stats: str = ""
+    lerobot_stats: str = MISSING
 
 
 @dataclass
 class Output:
     """Where the dataset goes."""
 
-    dir: str | None = None
-
-
-@dataclass
-class ExecutorOptions:
-    """Where tasks run."""
-
-    engine: str = ""
+    dir: str | None = MISSING
 
 
 @dataclass
 class Config:
-    """One command, whole."""
+    """One command, whole. A key that configs/ does not give is an error, not a zero."""
 
     source: BlockStackSource = field(default_factory=BlockStackSource)
     output: Output = field(default_factory=Output)
-    executor: ExecutorOptions = field(default_factory=ExecutorOptions)
-    dry_run: bool = False
+    dry_run: bool = MISSING
+
+
+@dataclass(frozen=True)
+class Command:
+    """What the user asked for: a processor, an executor and their options."""
+
+    processor: str
+    executor: str
+    config: Config
 
 
 def config_folder() -> Path:
@@ -89,10 +92,10 @@ def group_names(group: str) -> list[str]:
     return sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
 
 
-def parse(arguments: Sequence[str]) -> tuple[str, Config]:
-    """The processor and the typed configuration of a command line. Raises Refused with everything that is wrong."""
+def parse(arguments: Sequence[str]) -> Command:
+    """The command line, typed. Raises Refused with everything that is wrong."""
     given, faults = _split_arguments(arguments)
-    chosen = {"executor": "local"} | {name: value for name, value in given.items() if name in GROUPS}
+    chosen = {"executor": DEFAULT_EXECUTOR} | {name: value for name, value in given.items() if name in GROUPS}
     if "processor" not in chosen:
         faults.append(_fault("processor", "none", f"one of {', '.join(group_names('processor'))}", "+processor=<name>"))
     for group, name in chosen.items():
@@ -104,7 +107,7 @@ def parse(arguments: Sequence[str]) -> tuple[str, Config]:
             faults += _set(config, name, text)
     if faults:
         raise Refused(faults)
-    return chosen["processor"], config
+    return Command(chosen["processor"], chosen["executor"], config)
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
@@ -146,13 +149,13 @@ def _options(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, str, Any
 
 def option_names() -> list[str]:
     """Every option and group, as they are typed."""
-    return [*GROUPS, *(name for name, *_ in _options(Config()) if not name.startswith("executor."))]
+    return [*GROUPS, *(name for name, *_ in _options(Config()))]
 
 
 def _set(config: Config, name: str, text: str) -> list[Fault]:
     """Put one value in its place, or say why it has none."""
     for known, holder, attribute, kind in _options(config):
-        if known == name and not name.startswith("executor."):
+        if known == name:
             try:
                 setattr(holder, attribute, _typed(text, kind))
             except ValueError:
@@ -205,8 +208,10 @@ def help_lines() -> Iterator[str]:
     yield ""
     yield "x=, +x= and ++x= mean the same; values are taken verbatim; lists are written [a,b]."
     yield ""
-    for group in GROUPS:
-        yield f"  {group}   one of {', '.join(group_names(group))}"
+    yield "  processor=<required>"
+    yield f"      what is built: {', '.join(group_names('processor'))}"
+    yield f"  executor={DEFAULT_EXECUTOR}"
+    yield f"      where tasks run: {', '.join(group_names('executor'))}"
     files = [("", config_folder() / "build.yaml")]
     files += [("source.", config_folder() / "processor" / f"{name}.yaml") for name in group_names("processor")]
     for prefix, path in files:

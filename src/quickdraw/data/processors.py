@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.data.config import COMMAND_LINE, USAGE, Config, help_lines, parse
-from quickdraw.errors import Fault, Refused
+from quickdraw.data.config import USAGE, Command, Config, help_lines, parse
+from quickdraw.errors import COMMAND_LINE, Fault, Refused
 
 if TYPE_CHECKING:
+    from quickdraw.pipeline.executors import Executor
     from quickdraw.pipeline.settings import Settings
 
 REFUSED, INTERRUPTED = 2, 130
@@ -51,7 +53,7 @@ def block_stack(config: Config) -> Settings:
         encoding=Encoding(height_px, width_px, source.target_hz, crf=video.crf, preset=video.preset, gop=video.gop),
         stats="split" if source.lerobot_stats == "split" else "train",
         max_runs_per_campaign=source.max_runs_per_campaign,
-        output=Path(os.path.abspath(config.output.dir or f"datasets/{source.name}")),  # noqa: PTH100 (without links)
+        output=Path(config.output.dir or f"datasets/{source.name}").resolve(),
         content=_content(config, val_runs),
     )
 
@@ -99,26 +101,35 @@ def _range_faults(config: Config) -> list[Fault]:
     ]  # fmt: skip
 
 
-def run(processor: str, config: Config) -> None:
+def local(config: Config) -> AbstractContextManager[Executor]:
+    """`executor=local`: as many processes as asked for, or one per core."""
+    from quickdraw.pipeline.executors.local import local_processes
+
+    return local_processes(config.source.workers or len(os.sched_getaffinity(0)))
+
+
+EXECUTORS = {"local": local}
+
+
+def run(command: Command) -> None:
     """Plan, and unless it is a dry run, build."""
-    settings = PROCESSORS[processor](config)
+    settings = PROCESSORS[command.processor](command.config)
     from quickdraw.pipeline.build import build
     from quickdraw.pipeline.describe import describe
-    from quickdraw.pipeline.executors.local import LocalProcesses
     from quickdraw.pipeline.plan import make_plan
     from quickdraw.pipeline.progress import for_this_output
     from quickdraw.pipeline.publish import refuse_unfit
 
     refuse_unfit(settings.output)
     progress = for_this_output()
-    executor = LocalProcesses(config.source.workers or len(os.sched_getaffinity(0)))
-    plan = make_plan(settings, executor, progress)
-    for line in describe(plan, settings):
-        progress.note(line)
-    if config.dry_run:
-        progress.note("dry run: nothing was touched")
-    else:
-        progress.note(f"dataset: {build(plan, settings, executor, progress)}")
+    with EXECUTORS[command.executor](command.config) as executor:
+        plan = make_plan(settings, executor, progress)
+        for line in describe(plan, settings):
+            progress.note(line)
+        if not command.config.dry_run:
+            build(plan, settings, executor, progress)
+    done = "dry run: nothing was touched" if command.config.dry_run else f"dataset: {settings.output}"
+    progress.note(done)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -130,14 +141,14 @@ def main(arguments: Sequence[str]) -> int:
         print(USAGE, file=sys.stderr)
         return REFUSED
     try:
-        run(*parse(arguments))
+        run(parse(arguments))
     except Refused as refused:
         print("\n".join(f"refused: {fault}" for fault in refused.faults), file=sys.stderr)
         if any(fault.where == COMMAND_LINE for fault in refused.faults):
             print(USAGE, file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
-        print("interrupted: nothing was published", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         return INTERRUPTED
     return 0
 

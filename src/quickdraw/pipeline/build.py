@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import time
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from quickdraw.core.episode import Rejected
 from quickdraw.core.statistics import Statistics
 from quickdraw.errors import Refused
-from quickdraw.formats.lerobot.writer import write_json
+from quickdraw.formats.json_document import write_json
 from quickdraw.pipeline.documents import PROVENANCE, provenance, summary
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.fragments import Fragment
@@ -19,86 +18,94 @@ from quickdraw.pipeline.mapping import map_tasks, run_task
 from quickdraw.pipeline.packing import PackTask, pack
 from quickdraw.pipeline.plan import BuildPlan, faults_of
 from quickdraw.pipeline.progress import Progress
-from quickdraw.pipeline.publish import begin, publish
+from quickdraw.pipeline.publish import publish, staging
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.statistics import MeasureTask, measure, normalization, trainer_statistics
-
-type Fragments = Mapping[str, tuple[Fragment, ...]]
 
 
 def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Progress) -> Path:
     """Build and publish the dataset; its folder. Raises Refused, nothing published, where pictures turn out bad."""
-    staging = begin(settings.output)
-    try:
-        fragments = _fragments(plan, staging / "fragments")
-        _map(settings, fragments, executor, progress)
-        dataset = staging / "dataset"
-        _pack(plan, settings, fragments, dataset, executor, progress)
-        _write_log(dataset, settings, executor, progress)
-        publish(dataset, settings.output)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with staging(settings.output) as folder:
+        stages = _Stages(plan, settings, executor, progress, folder)
+        stages.map()
+        stages.pack(stages.measure())
+        stages.write_log()
+        publish(stages.dataset, settings.output)
     return settings.output
 
 
-def _fragments(plan: BuildPlan, root: Path) -> Fragments:
-    return {split.name: tuple(Fragment(root, plan.episodes[key]) for key in split.episodes) for split in plan.splits}
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """The stages of one build, each reading what the one before left in `folder`."""
 
+    plan: BuildPlan
+    settings: Settings
+    executor: Executor
+    progress: Progress
+    folder: Path
 
-def _map(settings: Settings, fragments: Fragments, executor: Executor, progress: Progress) -> None:
-    every = [fragment for split in fragments.values() for fragment in split]
-    tasks = list(map_tasks(settings.source, every, settings.encoding))
-    rejected: list[Rejected] = []
-    with progress.stage("map", sum(task.cost for task in tasks), "frames") as meter:
-        for result in executor.run(run_task, tasks):
-            if isinstance(result, Rejected):
-                rejected.append(result)
-            else:
-                meter.advance(result)
-    if rejected:
-        raise Refused(faults_of(rejected))
+    @property
+    def dataset(self) -> Path:
+        return self.folder / "dataset"
 
+    def fragments(self) -> dict[str, tuple[Fragment, ...]]:
+        """Split name -> its fragments, in episode order."""
+        root = self.folder / "fragments"
+        return {
+            split.name: tuple(Fragment(root, self.plan.episodes[key]) for key in split.episodes)
+            for split in self.plan.splits
+        }
 
-def _pack(
-    plan: BuildPlan,
-    settings: Settings,
-    fragments: Fragments,
-    dataset: Path,
-    executor: Executor,
-    progress: Progress,
-) -> None:
-    spec = settings.dataset_spec()
-    measured = _measure(settings, fragments, executor)
-    trainer = trainer_statistics(spec, measured["train"])
-    provenance_document = provenance(plan, settings, fragments)
-    per_split: dict[str, dict[str, Statistics]] = {
-        name: trainer if settings.stats == "train" else measured[name] for name in fragments
-    }
-    tasks = [
-        PackTask(dataset, name, spec, members, per_split[name], pin=settings.stats == "train")
-        for name, members in fragments.items()
-    ]
-    with progress.stage("pack", sum(plan.frames(split) for split in plan.splits), "rows") as meter:
-        for rows in executor.run(pack, tasks):
-            meter.advance(rows)
-    constants = normalization(spec, trainer)
-    write_json(dataset / "normalization_stats.json", constants, indent=2)
-    write_json(dataset / "summary.json", summary(plan, settings, constants), indent=2)
-    write_json(dataset / PROVENANCE, provenance_document, indent=2)
+    def map(self) -> None:
+        """Make every fragment. Raises Refused with the faults of all that could not be made."""
+        every = [fragment for split in self.fragments().values() for fragment in split]
+        tasks = list(map_tasks(self.settings.source, every, self.settings.encoding))
+        rejected: list[Rejected] = []
+        with self.progress.stage("map", sum(task.cost for task in tasks), "pictures") as meter:
+            for result in self.executor.run(run_task, tasks):
+                if isinstance(result, Rejected):
+                    rejected.append(result)
+                else:
+                    meter.advance(result)
+        if rejected:
+            raise Refused(faults_of(rejected))
 
+    def measure(self) -> dict[str, dict[str, Statistics]]:
+        """Plain statistics of train, and of every split where each is to carry its own."""
+        spec, fragments = self.settings.dataset_spec(), self.fragments()
+        names = ["train"] if self.settings.stats == "train" else list(fragments)
+        measured = {}
+        with self.progress.stage("measure", len(names), "splits") as meter:
+            tasks = [MeasureTask(name, spec, fragments[name]) for name in names]
+            for name, statistics in self.executor.run(measure, tasks):
+                measured[name] = statistics
+                meter.advance(1)
+        return measured
 
-def _measure(settings: Settings, fragments: Fragments, executor: Executor) -> dict[str, dict[str, Statistics]]:
-    """Plain statistics of train, and of every split where each is to carry its own."""
-    spec = settings.dataset_spec()
-    names = ["train"] if settings.stats == "train" else list(fragments)
-    return dict(executor.run(measure, [MeasureTask(name, spec, fragments[name]) for name in names]))
+    def pack(self, measured: dict[str, dict[str, Statistics]]) -> None:
+        """Write every split and the documents beside them."""
+        spec, fragments = self.settings.dataset_spec(), self.fragments()
+        trainer = trainer_statistics(spec, measured["train"])
+        pin = self.settings.stats == "train"
+        traced = provenance(self.plan, self.settings, fragments)
+        tasks = [
+            PackTask(self.dataset, name, spec, members, trainer if pin else measured[name], pin)
+            for name, members in fragments.items()
+        ]
+        with self.progress.stage("pack", sum(map(self.plan.frames, self.plan.splits)), "rows") as meter:
+            for rows in self.executor.run(pack, tasks):
+                meter.advance(rows)
+        constants = normalization(spec, trainer)
+        write_json(self.dataset / "normalization_stats.json", constants, indent=2)
+        write_json(self.dataset / "summary.json", summary(self.plan, self.settings, constants), indent=2)
+        write_json(self.dataset / PROVENANCE, traced, indent=2)
 
-
-def _write_log(dataset: Path, settings: Settings, executor: Executor, progress: Progress) -> None:
-    """progress.log: all that varies without changing the content."""
-    varying = [
-        time.strftime("built %Y-%m-%d %H:%M:%S %z"),
-        f"on {platform.node()}, {platform.platform()}, Python {platform.python_version()}",
-        f"into {settings.output.absolute()}, {executor.workers} workers",
-    ]
-    (dataset / "progress.log").write_text("\n".join([*varying, *progress.lines, ""]), encoding="utf-8")
+    def write_log(self) -> None:
+        """progress.log: all that varies without changing the content."""
+        varying = [
+            time.strftime("built %Y-%m-%d %H:%M:%S %z"),
+            f"on {platform.node()}, {platform.platform()}, Python {platform.python_version()}",
+            f"into {self.settings.output}, {self.executor.workers} workers",
+        ]
+        text = "\n".join([*varying, *self.progress.lines, ""])
+        (self.dataset / "progress.log").write_text(text, encoding="utf-8")

@@ -11,21 +11,21 @@ from typing import Any
 
 import quickdraw
 from quickdraw.core.split import Split
-from quickdraw.errors import Fault, Refused
+from quickdraw.errors import COMMAND_LINE, Fault, Refused
 from quickdraw.pipeline.fragments import Fragment
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.settings import Settings
 
 PROVENANCE = "provenance.json"
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
-CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pyarrow", "scipy")
+CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 
 
 def summary(plan: BuildPlan, settings: Settings, normalization: Mapping[str, Any]) -> dict[str, Any]:
     """summary.json: what a loader reads, in the keys it knows."""
     spec = settings.dataset_spec()
     widths = {feature.name: feature.width for feature in spec.features}
-    dims = {"obs_dim": widths["observation.state"], "action_dim": widths["action"], "dt": 1 / spec.rate_hz}
+    dims = {"obs_dim": widths.get("observation.state"), "action_dim": widths.get("action"), "dt": 1 / spec.rate_hz}
     return {
         "name": settings.name,
         "fps": spec.rate_hz,
@@ -74,6 +74,7 @@ def provenance(plan: BuildPlan, settings: Settings, fragments: Mapping[str, tupl
         "processor": settings.source.processor,
         "name": settings.name,
         "config": dict(settings.content),
+        "features": {f.name: {"names": list(f.names), "unit": list(f.unit)} for f in settings.source.features},
         "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
         "ignored": list(plan.ignored),
         "episodes": [
@@ -121,6 +122,6 @@ def val_runs_of(dataset: Path) -> tuple[str, ...]:
     except (KeyError, TypeError):
         runs = ()
     if not runs:
-        raise Refused([Fault("command line", "val_from", f"no val episode in {dataset}", "a dataset with a val split",
+        raise Refused([Fault(COMMAND_LINE, "val_from", f"no val episode in {dataset}", "a dataset with a val split",
                              path=str(dataset / PROVENANCE), option="+source.val_from=<dataset>")])  # fmt: skip
     return runs

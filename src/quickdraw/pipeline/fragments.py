@@ -79,7 +79,7 @@ class Fragment:
 
 
 def digest(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a file. Read right before decoding, it costs no second pass over the disk."""
+    """Size and SHA-256 of a file, read right before it is used, so that the second read finds it in memory."""
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return {"bytes": file.tell(), "sha256": sha256}

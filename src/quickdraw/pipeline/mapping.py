@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from quickdraw.core.episode import Rejected
+from quickdraw.core.episode import EpisodePlan, FileStamp, Rejected
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
 from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.pipeline.fragments import Fragment, digest
@@ -32,8 +32,10 @@ class RowsTask:
     def __call__(self) -> None:
         """Read, digest, keep."""
         plan = self.fragment.plan
-        digests = {file: digest(self.source.path(plan.key, file)) for file in plan.files}
-        self.fragment.write_rows(self.source.rows(plan), digests)
+        digests = {file: digest(self.source.path(plan.key, file)) for file in plan.row_files}
+        rows = self.source.rows(plan)
+        refuse_changed(self.source, plan, plan.row_files)
+        self.fragment.write_rows(rows, digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,26 @@ class PicturesTask:
         digests = {file: digest(self.source.path(plan.key, file))}
         clip.parent.mkdir(parents=True, exist_ok=True)
         transcode(self.source.frame_plan(plan, self.camera), clip, self.encoding)
+        refuse_changed(self.source, plan, [file])
         sampled = sampled_frames(plan.frames)
         stride = sampled_stride(self.encoding.height_px, self.encoding.width_px)
         counts = np.zeros((3, LEVELS), np.int64)
         for rgb in rgb_pictures(clip, sampled):
             counts += histogram(np.ascontiguousarray(rgb[::stride, ::stride]))
         self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
+
+
+def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> None:
+    """Raise Refused where a file is no longer the one the episode was planned from."""
+    faults = []
+    for file in files:
+        path, planned = source.path(plan.key, file), plan.stamps[file]
+        stat = path.stat()
+        if FileStamp(stat.st_size, stat.st_mtime_ns) != planned:
+            found = f"changed since it was planned ({planned.bytes} bytes then, {stat.st_size} now)"
+            faults.append(Fault(str(plan.key), file, found, "a source left alone while it is built", path=str(path)))
+    if faults:
+        raise Refused(faults)
 
 
 type MapTask = RowsTask | PicturesTask

@@ -68,8 +68,9 @@ def _warnings(
     """What the user should know, though nothing is wrong."""
     warnings = []
     train, val = splits[0].episodes, splits[1].episodes
-    if len(train) + len(val) == 2 and settings.rule.val_floor > 1:
-        warnings.append(f"only 2 pooled episodes: val has 1, not val_floor = {settings.rule.val_floor}")
+    if not settings.rule.val_runs and len(val) < settings.rule.val_floor:
+        pooled = len(train) + len(val)
+        warnings.append(f"only {pooled} pooled episodes: val has {len(val)}, not val_floor = {settings.rule.val_floor}")
     for key, plan in episodes.items():
         if beyond_reader(plan.frames, settings.source.rate_hz):
             seconds = plan.frames / settings.source.rate_hz

@@ -86,7 +86,7 @@ class TerminalProgress:
         from rich.console import Console
 
         self.lines: list[str] = []
-        self.console = Console(highlight=False)
+        self.console = Console(highlight=False, emoji=False)
 
     def note(self, line: str) -> None:
         """Say one line."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.documents import read_provenance
 
 
-def staging_folder(output: Path) -> Path:
+def _staging_folder(output: Path) -> Path:
     """Where the dataset for `output` grows."""
     return output.parent / f".{output.name}.building"
 
@@ -20,40 +23,93 @@ def _retired_folder(output: Path) -> Path:
     return output.parent / f".{output.name}.retired"
 
 
+def _refusal(output: Path, found: str, expected: str) -> Refused:
+    option = "+output.dir=<another folder>"
+    return Refused([Fault("output", "dir", found, expected, path=str(output), option=option)])
+
+
 def refuse_unfit(output: Path) -> None:
     """Raise Refused where no dataset can be put at `output`, an absolute path, or something not ours is there."""
-    ground = next(folder for folder in output.parents if folder.exists())
-    if not output.name or not ground.is_dir() or not os.access(ground, os.W_OK):
-        found = f"{ground} is not a folder we can write in" if output.name else "no folder name"
-        raise Refused([Fault("output", "dir", found, "a new folder below a writable one",
-                             path=str(output), option="+output.dir=<another folder>")])  # fmt: skip
+    ground = next((folder for folder in output.parents if folder.exists()), None)
+    if ground is None or not ground.is_dir() or not os.access(ground, os.W_OK):
+        found = f"{ground} is not a folder we can write in" if ground else "the root folder"
+        raise _refusal(output, found, "a new folder below a writable one")
+    if len(_staging_folder(output).name.encode()) > os.pathconf(ground, "PC_NAME_MAX"):
+        raise _refusal(output, "a name too long for the file system", "a shorter name")
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     try:
         read_provenance(output)
     except Refused as refused:
         found = "a folder that quickdraw did not build" if output.is_dir() else "a file"
-        raise Refused([Fault("output", "dir", found, "nothing there, or a dataset built by quickdraw",
-                             path=str(output), option="+output.dir=<another folder>")]) from refused  # fmt: skip
+        raise _refusal(output, found, "nothing there, or a dataset built by quickdraw") from refused
 
 
-def begin(output: Path) -> Path:
-    """An empty staging folder, what an earlier, interrupted build left at either place mended first."""
-    staging, retired = staging_folder(output), _retired_folder(output)
-    if retired.exists() and not output.exists():
-        retired.rename(output)
-    for leftover in (staging, retired):
-        if leftover.exists():
+@contextmanager
+def staging(output: Path) -> Iterator[Path]:
+    """An empty folder to build in, ours alone; gone when the block is left.
+
+    What an earlier, interrupted build left is mended first. Raises Refused where another build holds the place; its
+    hold ends with its process.
+    """
+    made = [folder for folder in output.parents if not folder.exists()]
+    folder, retired = _staging_folder(output), _retired_folder(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = _hold(folder, output)
+    try:
+        for leftover in folder.iterdir():
             shutil.rmtree(leftover)
-    staging.mkdir(parents=True)
-    return staging
+        if retired.exists() and not output.exists():
+            retired.rename(output)
+        shutil.rmtree(retired, ignore_errors=True)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+        for parent in made:
+            if parent.is_dir() and not any(parent.iterdir()):
+                parent.rmdir()
 
 
-def publish(staging: Path, output: Path) -> None:
-    """Put the finished folder in its place; the one that was there is removed last."""
+def _hold(folder: Path, output: Path) -> int:
+    """Lock a staging folder; the open descriptor that holds it."""
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if folder.stat().st_ino != os.fstat(lock).st_ino:  # its builder finished just now and removed it
+            raise FileNotFoundError(folder)
+    except OSError as error:
+        os.close(lock)
+        raise _refusal(output, "another build into it is running", "one build at a time") from error
+    return lock
+
+
+def publish(dataset: Path, output: Path) -> None:
+    """Put the finished folder in its place, down to the disk; the one that was there is removed last."""
+    _sync_tree(dataset)
     retired = _retired_folder(output)
     if output.exists():
         output.rename(retired)
-    staging.rename(output)
-    if retired.exists():
-        shutil.rmtree(retired)
+    try:
+        dataset.rename(output)
+    except OSError:
+        if retired.exists():
+            retired.rename(output)
+        raise
+    _sync(output.parent)
+    shutil.rmtree(retired, ignore_errors=True)
+
+
+def _sync_tree(root: Path) -> None:
+    for folder, _, files in root.walk(top_down=False):
+        for name in files:
+            _sync(folder / name)
+        _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -47,7 +47,7 @@ class Source(Protocol):
         ...
 
     def path(self, key: EpisodeKey, file: str) -> Path:
-        """A source file of an episode, from its name in `EpisodePlan.files`."""
+        """A source file of an episode, from its name in `EpisodePlan.stamps`."""
         ...
 
     def plan(self, key: EpisodeKey) -> EpisodePlan | Rejected:

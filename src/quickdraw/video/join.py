@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import av
 from av.container import OutputContainer
-from av.packet import Packet
 from av.video.stream import VideoStream
 
 from quickdraw.errors import InvariantError
@@ -36,15 +34,17 @@ def join(clips: Sequence[tuple[Path, int]], target: Path, rate_hz: int) -> None:
                 for packet in source.demux(template):
                     if packet.dts is None:  # the demuxer's end marker
                         continue
-                    _place(packet, clip, count, before, step)
+                    if packet.pts != count * step or packet.dts != packet.pts:
+                        found = f"{packet.pts}/{packet.dts}"
+                        raise InvariantError(f"{clip}: picture {count} at {found}, not {count * step}")
+                    packet.pts = packet.dts = (before + count) * step
+                    packet.duration = step
                     packet.stream = stream
                     container.mux(packet)
                     count += 1
             if count != pictures:
                 raise InvariantError(f"{clip}: {count} pictures for {pictures} rows")
             before += count
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _copy_of(template: VideoStream, container: OutputContainer) -> VideoStream:
@@ -58,11 +58,3 @@ def _ticks_per_picture(stream: VideoStream, rate_hz: int) -> int:
     if step.denominator != 1:
         raise InvariantError(f"time base {stream.time_base} does not divide 1/{rate_hz} s")
     return int(step)
-
-
-def _place(packet: Packet, clip: Path, number: int, before: int, step: int) -> None:
-    """Move packet `number` of its clip behind the `before` pictures that are already there."""
-    if packet.pts != number * step or packet.dts != packet.pts:
-        raise InvariantError(f"{clip}: picture {number} at {packet.pts}/{packet.dts}, not {number * step}")
-    packet.pts = packet.dts = (before + number) * step
-    packet.duration = step

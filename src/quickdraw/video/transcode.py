@@ -6,7 +6,6 @@ rows show it, before the next one is decoded.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import av
@@ -48,7 +47,6 @@ def transcode(plan: FramePlan, target: Path, encoding: Encoding) -> None:
         raise VideoError(str(plan.path), f"{decoded} pictures", f"{plan.pictures}, one per capture stamp")
     if row != len(plan.frame_index):
         raise InvariantError(f"{target}: {row} pictures written for {len(plan.frame_index)} rows")
-    _sync(target)
 
 
 class _Scaler:
@@ -80,8 +78,3 @@ class _Scaler:
         scaled = self.graph.pull()
         assert isinstance(scaled, VideoFrame)
         return scaled
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quickdraw.core.episode import EpisodeKey, EpisodePlan, FramePlan
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, FramePlan
 from quickdraw.core.grid import Grid
 from quickdraw.pipeline.fragments import Fragment
 from quickdraw.pipeline.mapping import PicturesTask, run_task
@@ -33,7 +33,11 @@ class OneVideo:
 
 
 video, pictures, rate, folder = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
-episode = EpisodePlan(EpisodeKey("c", "r"), "c", Grid(0, rate, pictures), 0.0, {}, (), {"camera": video.name}, 0, {})
+stamp = FileStamp(video.stat().st_size, video.stat().st_mtime_ns)
+episode = EpisodePlan(
+    key=EpisodeKey("c", "r"), task="c", grid=Grid(0, rate, pictures), t_hi_s=0.0, displacement={}, row_files=(),
+    videos={"camera": video.name}, stamps={video.name: stamp}, provenance={},
+)  # fmt: skip
 fragment = Fragment(folder, episode)
 encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
 result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding))  # type: ignore[arg-type]

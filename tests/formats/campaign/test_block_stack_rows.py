@@ -143,7 +143,7 @@ def test_rows_and_pictures_do_not_depend_on_the_cameras_shown(cameras: tuple[str
     for camera, shown in some.frame_plan.items():
         np.testing.assert_array_equal(shown.frame_index, every.frame_plan[camera].frame_index)
     assert some.plan.displacement == every.plan.displacement
-    assert (some.plan.files, some.plan.provenance) == (every.plan.files, every.plan.provenance)
+    assert (some.plan.row_files, some.plan.provenance) == (every.plan.row_files, every.plan.provenance)
 
 
 def test_the_plan_says_window_displacement_sources_and_provenance(tiny: TinyRun) -> None:
@@ -154,7 +154,7 @@ def test_the_plan_says_window_displacement_sources_and_provenance(tiny: TinyRun)
     assert list(planned.displacement) == ["controller", "arm_state", *CAMERAS]
     assert planned.displacement["controller"].bound_s == pytest.approx(0.005)
     assert planned.displacement["arm_state"].max_s <= 0.01 + 1e-6
-    assert planned.files[:3] == ("run.json", "raw/controller.jsonl", "raw/arm_state.jsonl")
+    assert planned.row_files[:3] == ("run.json", "raw/controller.jsonl", "raw/arm_state.jsonl")
     assert planned.provenance["timestamp_source"] == dict.fromkeys(CAMERAS, "v4l2_buffer")
     assert json.loads(json.dumps(planned.provenance)) == planned.provenance
 

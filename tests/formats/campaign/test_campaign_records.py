@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import pytest
 
 from quickdraw.core.episode import EpisodeKey
 from quickdraw.errors import Fault, Refused
-from quickdraw.formats.campaign.reader import RawRun, read_run
+from quickdraw.formats.campaign.layout import CAMERAS
+from quickdraw.formats.campaign.reader import Arm, Camera, Controller, RunReader
 
 type TinyRun = Any
 BOM = b"\xef\xbb\xbf"
@@ -18,8 +22,36 @@ STREAMS = ["raw/controller.jsonl", "raw/arm_state.jsonl"]
 DOCUMENTS = ["run.json", "video/scene_left_frame_times.json"]
 
 
+@dataclass(frozen=True)
+class RawRun:
+    """Everything a run's reader gives."""
+
+    controller: Controller
+    arm: Arm
+    cameras: dict[str, Camera]
+    provenance: dict[str, Any]
+    mended: dict[str, int]
+
+    def stamps_ns(self) -> dict[str, Any]:
+        cameras = {name: camera.t_ns for name, camera in self.cameras.items()}
+        return {"controller": self.controller.t_ns, "arm_state": self.arm.t_ns, **cameras}
+
+
 def read(tiny: TinyRun) -> RawRun:
-    return read_run(tiny.tree, EpisodeKey(tiny.campaign, tiny.name))
+    """The whole run; Refused with the faults of all its files."""
+    reader, faults = RunReader(tiny.tree, EpisodeKey(tiny.campaign, tiny.name)), list[Fault]()
+
+    def attempt(part: Callable[[], Any]) -> Any:
+        try:
+            return part()
+        except Refused as refused:
+            faults.extend(refused.faults)
+
+    info, controller, arm = (attempt(part) for part in (reader.info, reader.controller, reader.arm))
+    cameras = {name: attempt(partial(reader.camera, name)) for name in CAMERAS}
+    if faults:
+        raise Refused(faults)
+    return RawRun(controller, arm, cameras, info.provenance, reader.mended)
 
 
 def refusal(tiny: TinyRun) -> tuple[Fault, ...]:
@@ -434,7 +466,7 @@ def test_only_the_two_streams_and_the_stamps_are_read(tiny: TinyRun) -> None:
 def test_a_sparse_run_json_is_read_with_what_it_has(meta: dict[str, Any], tiny: TinyRun) -> None:
     tiny.meta = meta
     tiny.write()
-    run = read(tiny)
-    assert run.world_from_base is None
-    assert (run.gripper.open_position, run.gripper.closed_position) == (850.0, 0.0)
-    assert run.provenance["validation"] == {"pass": 0, "warn": 0, "fail": 0}
+    info = RunReader(tiny.tree, EpisodeKey(tiny.campaign, tiny.name)).info()
+    assert info.world_from_base is None
+    assert (info.gripper.open_position, info.gripper.closed_position) == (850.0, 0.0)
+    assert info.provenance["validation"] == {"pass": 0, "warn": 0, "fail": 0}

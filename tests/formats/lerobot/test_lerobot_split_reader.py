@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from quickdraw.errors import Refused
+from quickdraw.errors import Refused, VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
 
 # imageio-ffmpeg leaves its pipes to the garbage collector once ffmpeg has ended by itself.
@@ -134,9 +136,9 @@ def test_a_data_column_is_read_alone(joined: Path, monkeypatch: pytest.MonkeyPat
     asked: list[list[str] | None] = []
     read = pq.read_table
 
-    def spy(file: Path, columns: list[str] | None = None) -> pa.Table:
+    def spy(file: Path, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         asked.append(columns)
-        return read(file, columns=columns)
+        return read(file, columns=columns, filters=filters)
 
     monkeypatch.setattr(pq, "read_table", spy)
     SplitReader(joined).array("action")
@@ -175,3 +177,32 @@ def test_reading_rows_and_pictures_imports_neither_torch_nor_lerobot(sample_data
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[0] == "[]"
+
+
+def test_a_file_that_ends_before_its_episode_is_an_error_not_a_short_episode(joined: Path, tmp_path: Path) -> None:
+    shutil.copytree(joined, tmp_path / "split")
+    reader = SplitReader(tmp_path / "split")
+    row = reader.episodes[-1] | {"length": reader.episodes[-1]["length"] + 5}
+    reader.episodes[-1] = row
+    with pytest.raises(VideoError, match=f"{row['length'] - 5} pictures of episode"):
+        list(reader.pictures(len(reader.episodes) - 1, reader.cameras[0]))
+
+
+def test_unknown_features_and_cameras_are_refused_with_those_there_are(joined: Path) -> None:
+    reader = SplitReader(joined)
+    with pytest.raises(Refused, match=r"feature: found observation\.sate, expected one of observation\.state, action"):
+        reader.array("observation.sate")
+    with pytest.raises(Refused, match=f"camera: found left, expected one of {', '.join(reader.cameras)}"):
+        next(reader.pictures(0, "left"))
+
+
+def test_dimensions_named_inside_a_dict_are_columns_of_their_own(joined: Path, tmp_path: Path) -> None:
+    shutil.copytree(joined, tmp_path / "split")
+    path = tmp_path / "split" / "meta/info.json"
+    info = json.loads(path.read_text())
+    names = info["features"]["action"]["names"]
+    info["features"]["action"]["names"] = {"motors": names}
+    path.write_text(json.dumps(info))
+    assert [f"action.{name}" in SplitReader(tmp_path / "split").frame().columns for name in names] == [True] * len(
+        names
+    )

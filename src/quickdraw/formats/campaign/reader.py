@@ -1,14 +1,14 @@
 """One raw run from disk to arrays: the two streams and the stamps the dataset is made of, nothing else.
 
 `commanded`, `xarm_command` and `tick` are left out on purpose: they are consequences of the action and would leak it.
-Stamps are int64 nanoseconds on the collector's one clock. Every fault of a run is found before any is raised.
+Stamps are int64 nanoseconds on the collector's one clock.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from quickdraw.formats.campaign.records import (
     ControllerRow,
     FrameTimes,
     Gripper,
+    Rows,
     RunJson,
-    line_number,
     read_document,
     read_rows,
 )
@@ -64,158 +64,130 @@ class Camera:
 
 
 @dataclass(frozen=True, slots=True)
-class RawRun:
-    """One run. `mended` counts what was left out or smoothed on the way in, by reason."""
+class RunInfo:
+    """run.json: the mount matrix `(3, 3)` where one was recorded, the gripper's range, and what provenance keeps."""
 
-    key: EpisodeKey
-    controller: Controller
-    arm: Arm
-    cameras: dict[str, Camera]
+    path: str
     world_from_base: Float64 | None
     gripper: Gripper
     provenance: dict[str, Any]
-    mended: dict[str, int]
-
-    def stamps_ns(self) -> dict[str, Int64]:
-        """Stream name -> `(N,)` int64 stamps [ns]: controller, arm_state, then the cameras."""
-        cameras = {name: camera.t_ns for name, camera in self.cameras.items()}
-        return {"controller": self.controller.t_ns, "arm_state": self.arm.t_ns, **cameras}
 
 
-def read_run(tree: Path, key: EpisodeKey) -> RawRun:
-    """Read `<tree>/<campaign>/<run>`. Raises Refused with every fault of the run."""
-    return _Reading(tree / key.campaign / key.run, key).run()
+class RunReader:
+    """One run's files. Each method reads one of them and raises Refused with all that is wrong with it.
 
+    `mended` counts what the methods called so far left out or smoothed, by reason.
+    """
 
-def read_camera(tree: Path, key: EpisodeKey, camera: str) -> Camera:
-    """Read one camera's stamps alone. Raises Refused."""
-    return _Reading(tree / key.campaign / key.run, key).camera(camera)
-
-
-class _Reading:
-    """One pass over a run's files, gathering faults and counts on the way."""
-
-    def __init__(self, folder: Path, key: EpisodeKey) -> None:
-        self.folder, self.key, self.where = folder, key, str(key)
+    def __init__(self, tree: Path, key: EpisodeKey) -> None:
+        self.folder, self.where = tree / key.campaign / key.run, str(key)
         self.mended: dict[str, int] = {}
 
-    def run(self) -> RawRun:
-        faults: list[Fault] = []
-
-        def attempt[T](read: Callable[[], T]) -> T | None:
-            try:
-                return read()
-            except Refused as refused:
-                faults.extend(refused.faults)
-                return None
-
-        meta = attempt(lambda: read_document(self.folder / layout.RUN_JSON, self.where, RunJson))
-        controller = attempt(self.controller)
-        arm = attempt(self.arm)
-        cameras = {name: attempt(lambda name=name: self.camera(name)) for name in layout.CAMERAS}  # type: ignore[misc]
-        if meta is None or controller is None or arm is None or faults:
-            raise Refused(faults)
-        matrix = _matrix(meta.provenance.R_WORLD_FROM_BASE)
-        return RawRun(
-            key=self.key,
-            controller=controller,
-            arm=arm,
-            cameras={name: camera for name, camera in cameras.items() if camera is not None},
-            world_from_base=matrix,
-            gripper=meta.provenance.config.gripper,
-            provenance=_provenance(meta, matrix),
-            mended=self.mended,
-        )
+    def info(self) -> RunInfo:
+        """run.json."""
+        path = self.folder / layout.RUN_JSON
+        document = read_document(path, self.where, RunJson)
+        matrix = _matrix(document.provenance.R_WORLD_FROM_BASE)
+        return RunInfo(str(path), matrix, document.provenance.config.gripper, _provenance(document, matrix))
 
     def controller(self) -> Controller:
+        """controller.jsonl."""
         path = self.folder / layout.CONTROLLER
-        rows, torn = read_rows(path, self.where, ControllerRow)
-        self.count("controller torn last line", torn)
-        table = np.array([[row.t, *(getattr(row, axis) for axis in AXES)] for row in rows], np.float64)
-        self.refuse_nan(path, ("t", *AXES), table)
-        return Controller(self.ordered(path, table[:, 0]), table[:, 1:])
+        read = read_rows(path, self.where, ControllerRow)
+        names = ("t", *AXES)
+        table = np.array([[getattr(row, name) for name in names] for row in read.rows], np.float64)
+        table = table.reshape(len(read.rows), len(names))
+        faults = [*read.faults, *self._nan_faults(path, read, names, table)]
+        if faults:
+            raise Refused(faults)
+        self._count("controller torn last line", read.torn)
+        return Controller(self._ordered(path, table[:, 0]), table[:, 1:])
 
     def arm(self) -> Arm:
+        """arm_state.jsonl; rows in which a needed read failed are dropped whole."""
         path = self.folder / layout.ARM_STATE
-        rows, torn = read_rows(path, self.where, ArmRow)
-        self.count("arm_state torn last line", torn)
-        self.refuse_wrong_lengths(path, rows)
-        complete = [row for row in rows if all(len(getattr(row, name)) == width for name, width in WIDTHS.items())]
+        read = read_rows(path, self.where, ArmRow)
+        faults = [*read.faults, *self._length_faults(path, read)]
+        if faults:
+            raise Refused(faults)
+        complete = [row for row in read.rows if all(len(getattr(row, name)) == width for name, width in WIDTHS.items())]
         table = np.array(
             [[row.t, row.gripper_pos, *row.pose_world_xyz_mm, *row.pose_base_mm_deg, *row.joints_real_deg]
              for row in complete], np.float64).reshape(len(complete), 18)  # fmt: skip
         whole = table[np.isfinite(table).all(axis=1)]
-        self.count("arm_state rows without a needed field", len(rows) - len(whole))
         if not len(whole):
-            raise Refused([self.fault(path, "rows", f"{len(rows)} rows, none with every needed field",
-                                      f"gripper_pos, {', '.join(WIDTHS)} in one row")])  # fmt: skip
-        return Arm(self.ordered(path, whole[:, 0]), whole[:, 2:5], whole[:, 8:11], whole[:, 1], whole[:, 11:18])
+            found = f"{len(read.rows)} rows, none with every needed field"
+            raise Refused([self._fault(path, "rows", found, f"gripper_pos, {', '.join(WIDTHS)} in one row")])
+        self._count("arm_state torn last line", read.torn)
+        self._count("arm_state rows without a needed field", len(read.rows) - len(whole))
+        return Arm(self._ordered(path, whole[:, 0]), whole[:, 2:5], whole[:, 8:11], whole[:, 1], whole[:, 11:18])
 
     def camera(self, name: str) -> Camera:
+        """A camera's stamps; that its video is there, not what is in it."""
         video, path = self.folder / layout.video_file(name), self.folder / layout.stamps_file(name)
         faults = []
         if not video.is_file():
             there = ", ".join(sorted(p.name for p in video.parent.glob("*"))) or "nothing"
-            faults.append(self.fault(video, name, f"no video (there is: {there})", "an mp4 per camera"))
+            faults.append(self._fault(video, name, f"no video (there is: {there})", "an mp4 per camera"))
         try:
             times = read_document(path, self.where, FrameTimes)
         except Refused as refused:
             raise Refused([*faults, *refused.faults]) from refused
         if times.error:
-            faults.append(self.fault(path, "error", repr(times.error), "no camera error"))
+            faults.append(self._fault(path, "error", repr(times.error), "no camera error"))
         if len(times.t) < 2:
-            faults.append(self.fault(path, "t", f"{len(times.t)} stamps", "at least 2"))
+            faults.append(self._fault(path, "t", f"{len(times.t)} stamps", "at least 2"))
         if faults:
             raise Refused(faults)
-        return Camera(self.ordered(path, np.array(times.t, np.float64)), video, times.timestamp_source)
+        return Camera(self._ordered(path, np.array(times.t, np.float64)), video, times.timestamp_source)
 
-    def ordered(self, path: Path, t_s: Float64) -> Int64:
+    def _ordered(self, path: Path, t_s: Float64) -> Int64:
         """Stamps in nanoseconds; small backward steps are smoothed by a running maximum and counted."""
-        if not np.isfinite(t_s).all():
-            raise Refused([self.fault(path, "t", f"NaN at stamp {int(np.argmin(np.isfinite(t_s)))}", "finite seconds")])
+        finite = np.isfinite(t_s)
+        if not finite.all():
+            raise Refused([self._fault(path, "t", f"NaN at stamp {int(np.argmin(finite))}", "finite seconds")])
         far = int(np.argmax(np.abs(t_s)))
         if abs(t_s[far]) > MAX_TIME_S:
-            raise Refused([self.fault(path, "t", f"{t_s[far]} at stamp {far}", "seconds on the collector's clock")])
+            raise Refused([self._fault(path, "t", f"{t_s[far]} at stamp {far}", "seconds on the collector's clock")])
         t_ns = to_ns(t_s)
         highest = np.maximum.accumulate(t_ns)
         worst = int(np.argmax(highest - t_ns))
         if highest[worst] - t_ns[worst] > MAX_BACKWARD_NS:
             found = f"stamp {worst} {(highest[worst] - t_ns[worst]) / 1e6:.1f} ms before an earlier one"
-            raise Refused([self.fault(path, "t", found, "stamps that do not run backwards by more than 50 ms")])
-        self.count(f"{path.name} backward stamps", int(np.count_nonzero(highest > t_ns)))
+            raise Refused([self._fault(path, "t", found, "stamps that do not run backwards by more than 50 ms")])
+        self._count(f"{path.name} backward stamps", int(np.count_nonzero(highest > t_ns)))
         return highest
 
-    def refuse_nan(self, path: Path, names: tuple[str, ...], table: Float64) -> None:
-        """Every column of `(N, D)` must be finite."""
-        faults = []
+    def _nan_faults(
+        self, path: Path, read: Rows[ControllerRow], names: Sequence[str], table: Float64
+    ) -> Iterator[Fault]:
+        """Columns of `table` `(N, D)`, one per name, that are not finite throughout."""
         for column, name in enumerate(names):
             bad = np.flatnonzero(~np.isfinite(table[:, column]))
             if len(bad):
-                more = f" (and {len(bad) - 1} more rows)" if len(bad) > 1 else ""
-                line = line_number(path, int(bad[0]))
-                faults.append(Fault(self.where, name, f"NaN or infinite{more}", "a number", path=str(path), line=line))
-        if faults:
-            raise Refused(faults)
+                found = f"NaN or infinite{_more(len(bad))}"
+                yield replace(self._fault(path, name, found, "a number"), line=read.line(int(bad[0])))
 
-    def refuse_wrong_lengths(self, path: Path, rows: list[ArmRow]) -> None:
-        """A list field is empty (that read failed) or whole."""
-        faults = []
+    def _length_faults(self, path: Path, read: Rows[ArmRow]) -> Iterator[Fault]:
+        """List fields that are neither empty (that read failed) nor whole."""
         for name, width in WIDTHS.items():
-            lengths = [len(getattr(row, name)) for row in rows]
+            lengths = [len(getattr(row, name)) for row in read.rows]
             bad = [row for row, length in enumerate(lengths) if length not in (0, width)]
             if bad:
-                more = f" (and {len(bad) - 1} more rows)" if len(bad) > 1 else ""
-                faults.append(Fault(self.where, name, f"{lengths[bad[0]]} numbers{more}", f"{width} numbers, or none",
-                                    path=str(path), line=line_number(path, bad[0])))  # fmt: skip
-        if faults:
-            raise Refused(faults)
+                found = f"{lengths[bad[0]]} numbers{_more(len(bad))}"
+                fault = self._fault(path, name, found, f"{width} numbers, or none")
+                yield replace(fault, line=read.line(bad[0]))
 
-    def fault(self, path: Path, field: str, found: str, expected: str) -> Fault:
+    def _fault(self, path: Path, field: str, found: str, expected: str) -> Fault:
         return Fault(self.where, field, found, expected, path=str(path))
 
-    def count(self, reason: str, times: int) -> None:
+    def _count(self, reason: str, times: int) -> None:
         if times:
             self.mended[reason] = times
+
+
+def _more(rows: int) -> str:
+    return f" (and {rows - 1} more rows)" if rows > 1 else ""
 
 
 def _matrix(rows: list[list[float]] | None) -> Float64 | None:
@@ -223,12 +195,12 @@ def _matrix(rows: list[list[float]] | None) -> Float64 | None:
     return np.array(rows, np.float64) if rows and [len(row) for row in rows] == [3, 3, 3] else None
 
 
-def _provenance(meta: RunJson, matrix: Float64 | None) -> dict[str, Any]:
-    levels = [check.level for check in meta.validation.checks]
+def _provenance(document: RunJson, matrix: Float64 | None) -> dict[str, Any]:
+    levels = [check.level for check in document.validation.checks]
     return {
-        "status": meta.status,
-        "stopped_by": meta.stopped_by,
-        "git_sha": meta.provenance.git_sha,
+        "status": document.status,
+        "stopped_by": document.stopped_by,
+        "git_sha": document.provenance.git_sha,
         "mount_hash": None if matrix is None else hashlib.sha256(matrix.tobytes()).hexdigest()[:12],
         "validation": {level: levels.count(level) for level in ("pass", "warn", "fail")},
     }

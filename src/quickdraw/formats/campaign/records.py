@@ -6,6 +6,7 @@ The collector's JSON is Python's: it holds bare `NaN` tokens, which are read as 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -113,44 +114,56 @@ def read_document[T](path: Path, where: str, kind: type[T]) -> T:
         raise Refused([_fault(error, path, where, None)]) from error
 
 
-def read_rows[T](path: Path, where: str, kind: type[T]) -> tuple[list[T], int]:
-    """The rows of a JSONL file, and how many lines were dropped as torn: 1 where the last line is half-written, else 0.
+@dataclass(frozen=True, slots=True)
+class Rows[T]:
+    """The rows of a JSONL file that could be read, what is wrong with the others, and how many lines were torn off.
 
-    Raises Refused with every line that is wrong elsewhere. Blank lines are nothing.
+    `line_numbers` are the rows', where some line is missing among them; else None.
+    """
+
+    rows: list[T]
+    faults: list[Fault]
+    torn: int
+    data: bytes
+    line_numbers: list[int] | None = None
+
+    def line(self, row: int) -> int:
+        """In which line of the file row `row` (from 0) stands."""
+        return numbered_lines(self.data)[row][0] if self.line_numbers is None else self.line_numbers[row]
+
+
+def read_rows[T](path: Path, where: str, kind: type[T]) -> Rows[T]:
+    """The rows of a JSONL file. Blank lines are nothing; a last line that is no JSON is a torn write, dropped.
+
+    Raises Refused where the file cannot be read or is empty.
     """
     data = _payload(path, where)
     decoder = msgspec.json.Decoder(kind)
     try:
-        return decoder.decode_lines(data), 0
+        return Rows(decoder.decode_lines(data), [], 0, data)
     except msgspec.DecodeError:
         return _read_line_by_line(data, decoder, path, where)
 
 
-def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: Path, where: str) -> tuple[list[T], int]:
-    rows, faults = [], []
+def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: Path, where: str) -> Rows[T]:
+    read: Rows[T] = Rows([], [], 0, data, numbers := [])
     lines = numbered_lines(data)
     for number, line in lines:
         try:
-            rows.append(decoder.decode(line))
+            read.rows.append(decoder.decode(line))
+            numbers.append(number)
         except msgspec.ValidationError as error:
-            faults.append(_fault(error, path, where, number))
+            read.faults.append(_fault(error, path, where, number))
         except msgspec.DecodeError as error:
-            if number == lines[-1][0] and rows:
-                break
-            faults.append(_fault(error, path, where, number))
-    if faults:
-        raise Refused(faults)
-    return rows, len(lines) - len(rows)
+            if number == lines[-1][0] and read.rows:
+                return replace(read, torn=1)
+            read.faults.append(_fault(error, path, where, number))
+    return read
 
 
 def numbered_lines(data: bytes) -> list[tuple[int, bytes]]:
     """The lines that are not blank, numbered from 1."""
     return [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
-
-
-def line_number(path: Path, row: int) -> int:
-    """In which line of a JSONL file row `row` (from 0) stands."""
-    return numbered_lines(path.read_bytes().removeprefix(BOM))[row][0]
 
 
 def _fault(error: msgspec.DecodeError, path: Path, where: str, line: int | None) -> Fault:

@@ -13,10 +13,11 @@ import pyarrow as pa
 from quickdraw.core.episode import Float32
 from quickdraw.core.normalization import pinned
 from quickdraw.core.statistics import Statistics, of_rows
+from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.files import Place, place_clips
 from quickdraw.formats.lerobot.schema import DatasetSpec
-from quickdraw.formats.lerobot.writer import EpisodesWriter, RollingParquet, write_json, write_stats, write_tasks
+from quickdraw.formats.lerobot.writer import EpisodesWriter, RollingParquet, write_stats, write_tasks
 from quickdraw.video.join import join
 
 
@@ -24,12 +25,26 @@ class PackedEpisode(Protocol):
     """One finished episode as the packer needs it; rows are read only when their turn comes."""
 
     @property
-    def task(self) -> str: ...
+    def task(self) -> str:
+        """Task text."""
+        ...
+
     @property
-    def frames(self) -> int: ...
-    def rows(self) -> Mapping[str, Float32]: ...
-    def clip(self, camera: str) -> Path: ...
-    def picture_statistics(self, camera: str) -> Statistics: ...
+    def frames(self) -> int:
+        """Number of rows, T."""
+        ...
+
+    def rows(self) -> Mapping[str, Float32]:
+        """Feature name -> `(T, D)`, in the feature's dtype."""
+        ...
+
+    def clip(self, camera: str) -> Path:
+        """A file of T pictures, encoded like all others of the camera."""
+        ...
+
+    def picture_statistics(self, camera: str) -> Statistics:
+        """Statistics of the clip's sampled pictures, `(3,)` each, in [0, 1]."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +71,8 @@ def pack_split(plan: SplitPlan) -> None:
     meta = EpisodesWriter(plan.root, spec)
     first, kept = 0, []
     for number, episode in enumerate(episodes):
-        books = bookkeeping(episode.frames, spec.rate_hz, number, first, tasks.index(episode.task))
+        task = tasks.index(episode.task)
+        books = bookkeeping(episode.frames, spec.rate_hz, episode=number, first=first, task=task)
         rows = episode.rows()
         place = data.place(episode.frames)
         data.write(_table(spec, rows, books))
@@ -79,7 +95,7 @@ def pack_split(plan: SplitPlan) -> None:
     write_stats(plan.root, spec, {**plan.statistics, **whole})
 
 
-def bookkeeping(frames: int, rate_hz: int, episode: int, first: int, task: int) -> dict[str, np.ndarray[Any, Any]]:
+def bookkeeping(frames: int, rate_hz: int, *, episode: int, first: int, task: int) -> dict[str, np.ndarray[Any, Any]]:
     """The five bookkeeping columns of one episode, each `(frames,)` in its dtype; `first` is its first global index."""
     row = np.arange(frames, dtype=np.int64)
     return {
@@ -116,10 +132,10 @@ def _video_columns(spec: DatasetSpec, camera: str, place: Place, frames: int) ->
 
 def _table(spec: DatasetSpec, rows: Mapping[str, Float32], books: Mapping[str, np.ndarray[Any, Any]]) -> pa.Table:
     arrow = schema.data_schema(spec.features)
-    columns = [
-        pa.FixedSizeListArray.from_arrays(pa.array(rows[f.name].reshape(-1)), type=arrow.field(f.name).type)
-        for f in spec.features
-    ]
+    columns = []
+    for f in spec.features:
+        values, kind = pa.array(rows[f.name].reshape(-1)), arrow.field(f.name).type
+        columns.append(values if f.width == 1 else pa.FixedSizeListArray.from_arrays(values, type=kind))
     columns += [pa.array(books[name]) for name in schema.BOOKKEEPING]
     return pa.Table.from_arrays(columns, schema=arrow)
 

@@ -6,7 +6,7 @@ Works on any LeRobot v3.0 folder whose pictures are evenly timed from 0, ours or
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from quickdraw.errors import Fault, Refused
+from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.formats.lerobot import schema
 
 if TYPE_CHECKING:
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplitReader:
-    """One split folder. Nothing is read before it is asked for.
-
-    >>> split = SplitReader(Path("datasets/block_stack/train"))
-    >>> split.array("observation.state").shape
-    (172835, 17)
-    """
+    """One split folder, such as `datasets/block_stack/train`. Nothing is read before it is asked for."""
 
     root: Path
 
@@ -83,40 +78,46 @@ class SplitReader:
         """meta/stats.json: feature -> statistic -> nested lists."""
         return dict(json.loads((self.root / schema.STATS_PATH).read_bytes()))
 
-    def _columns(self, names: list[str] | None) -> pa.Table:
-        files = sorted((self.root / "data").glob("*/*.parquet"))
-        return pa.concat_tables([pq.read_table(file, columns=names) for file in files])
-
     def array(self, feature: str, episode: int | None = None) -> npt.NDArray[Any]:
-        """A column as `(T, D)`, or `(T,)` for scalars, in its dtype; of one episode where asked."""
-        column = self._columns([feature])[feature].combine_chunks()
+        """A column as `(T, D)`, or `(T,)` for scalars, in its dtype; of one episode where asked.
+
+        Raises Refused where the split has no such column.
+        """
+        columns = [name for name, described in self.info["features"].items() if described["dtype"] != "video"]
+        self._refuse_unknown("feature", feature, columns)
+        files = sorted((self.root / "data").glob("*/*.parquet"))
+        # One row group an episode: this filter reads one.
+        filters = None if episode is None else [("episode_index", "=", episode)]
+        tables = [pq.read_table(file, columns=[feature], filters=filters) for file in files]
+        column = pa.concat_tables(tables)[feature].combine_chunks()
         if pa.types.is_fixed_size_list(column.type):
-            values = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
-        else:
-            values = column.to_numpy(zero_copy_only=False)
-        if episode is None:
-            return np.asarray(values)
-        row = self.episodes[episode]
-        return np.asarray(values[row["dataset_from_index"] : row["dataset_to_index"]])
+            return np.asarray(column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size))
+        return np.asarray(column.to_numpy(zero_copy_only=False))
 
     def frame(self) -> pd.DataFrame:
         """All rows as a table: one column per dimension (`observation.state.ee_x_mm`), and the task's text."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
-        for name, feature in self.info["features"].items():
-            if feature["dtype"] != "video":
+        for name, described in self.info["features"].items():
+            if described["dtype"] != "video":
                 values = self.array(name)
-                names = feature["names"] or range(values.shape[1] if values.ndim == 2 else 1)
-                split = {f"{name}.{dim}": values[:, i] for i, dim in enumerate(names)} if values.ndim == 2 else {}
-                columns |= split or {name: values}
+                if values.ndim == 1:
+                    columns[name] = values
+                else:
+                    dims = _dimension_names(described["names"], values.shape[1])
+                    columns |= {f"{name}.{dim}": values[:, i] for i, dim in enumerate(dims)}
         columns["task"] = [self.tasks[index] for index in columns["task_index"]]
         return pd.DataFrame(columns)
 
     def pictures(self, episode: int, camera: str) -> Iterator[npt.NDArray[np.uint8]]:
-        """The pictures of one episode in row order, each `(H, W, 3)` uint8 RGB, one in memory at a time."""
+        """The pictures of one episode in row order, each `(H, W, 3)` uint8 RGB, one in memory at a time.
+
+        Raises Refused where there is no such camera, VideoError where the file ends before the episode does.
+        """
         import imageio.v3 as iio
 
+        self._refuse_unknown("camera", camera, self.cameras)
         key, row = f"observation.images.{camera}", self.episodes[episode]
         indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
         path = self.root / self.info["video_path"].format(video_key=key, **indices)
@@ -124,4 +125,20 @@ class SplitReader:
         # Half a picture early, so that no rounding of the time can skip the first one; ffmpeg drops what lies before.
         seek = ["-ss", f"{(first - 0.5) / self.rate_hz:.6f}"] if first else []
         options: dict[str, Any] = {"input_params": seek, "output_params": ["-frames:v", str(row["length"])]}
-        yield from iio.imiter(path, plugin="FFMPEG", **options)
+        shown = 0
+        for picture in iio.imiter(path, plugin="FFMPEG", **options):
+            yield picture
+            shown += 1
+        if shown != row["length"]:
+            raise VideoError(str(path), f"{shown} pictures of episode {episode}", f"{row['length']}, one per row")
+
+    def _refuse_unknown(self, kind: str, name: str, known: Sequence[str]) -> None:
+        if name not in known:
+            raise Refused([Fault(str(self.root), kind, name, f"one of {', '.join(known)}")])
+
+
+def _dimension_names(names: Any, width: int) -> Sequence[object]:
+    """Names of a feature's dimensions: a list, or a list inside a dict (`{"motors": [...]}`), or else their numbers."""
+    if isinstance(names, dict):
+        names = [name for part in names.values() for name in part]
+    return names if names and len(names) == width else range(width)

@@ -71,7 +71,7 @@ class DatasetSpec:
 
 def feature_dicts(spec: DatasetSpec) -> dict[str, dict[str, Any]]:
     """`features` of info.json: vectors, cameras, bookkeeping."""
-    vectors = {f.name: {"dtype": "float32", "shape": [f.width], "names": list(f.names)} for f in spec.features}
+    vectors = {f.name: {"dtype": f.dtype, "shape": [f.width], "names": list(f.names)} for f in spec.features}
     camera = {
         "dtype": "video",
         "shape": [spec.height_px, spec.width_px, 3],
@@ -103,15 +103,23 @@ def info_dict(spec: DatasetSpec, *, episodes: int, frames: int, tasks: int) -> d
 
 def data_schema(features: Sequence[FeatureSpec]) -> pa.Schema:
     """Arrow schema of the data files, with the `huggingface` metadata that `datasets` writes."""
-    vectors = [pa.field(f.name, pa.list_(pa.field("element", pa.float32()), f.width)) for f in features]
+    vectors = [pa.field(f.name, _column_type(f)) for f in features]
     scalars = [pa.field(name, pa.type_for_alias(dtype)) for name, dtype in BOOKKEEPING.items()]
     described: dict[str, Any] = {
-        f.name: {"feature": {"dtype": "float32", "_type": "Value"}, "length": f.width, "_type": "List"}
+        f.name: {"feature": {"dtype": f.dtype, "_type": "Value"}, "length": f.width, "_type": "List"}
+        if f.width > 1
+        else {"dtype": f.dtype, "_type": "Value"}
         for f in features
     }
     described |= {name: {"dtype": dtype, "_type": "Value"} for name, dtype in BOOKKEEPING.items()}
     metadata = {"huggingface": json.dumps({"info": {"features": described}})}
     return pa.schema([*vectors, *scalars], metadata=metadata)
+
+
+def _column_type(feature: FeatureSpec) -> pa.DataType:
+    """A scalar column for one dimension, a fixed-size list for more."""
+    value = pa.type_for_alias(feature.dtype)
+    return value if feature.width == 1 else pa.list_(pa.field("element", value), feature.width)
 
 
 def episodes_schema(spec: DatasetSpec) -> pa.Schema:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from quickdraw.core.statistics import Statistics
+from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.files import Place
 from quickdraw.formats.lerobot.schema import MB, DatasetSpec, Limits
@@ -44,11 +43,9 @@ class RollingParquet:
         self.rows += len(table)
 
     def close(self) -> None:
-        """Finish the open file, down to the disk."""
+        """Finish the open file."""
         if self.writer is not None:
             self.writer.close()
-            self.sink.flush()
-            os.fsync(self.sink.fileno())
             self.sink.close()
             self.writer = self.sink = None
 
@@ -86,16 +83,6 @@ class EpisodesWriter:
         """Write what is gathered and finish the file."""
         self.flush()
         self.file.close()
-
-
-def write_json(path: Path, document: Any, indent: int = 4) -> None:
-    """A JSON document, down to the disk. NaN is refused: it is not JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        json.dump(document, file, indent=indent, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def write_tasks(root: Path, tasks: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Tasks on processes of this machine.
 
-Workers are spawned, not forked: each imports only what its tasks need, and none inherits the parent's threads.
+Workers are spawned, not forked: each imports only what its tasks need, and none inherits the parent's threads. They
+live as long as the executor is open, so that a build pays for their imports once.
 """
 
 from __future__ import annotations
@@ -12,38 +13,44 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 
 
-@dataclass(frozen=True, slots=True)
-class LocalProcesses:
-    """`workers` processes; results come as they are finished, in no promised order."""
+@contextmanager
+def local_processes(workers: int) -> Iterator[LocalProcesses]:
+    """`workers` processes until the block is left; by an exception, they are stopped at once."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _die_with_parent)
+    try:
+        yield LocalProcesses(workers, pool)
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
-    workers: int
+
+class LocalProcesses:
+    """An executor on an open pool of processes."""
+
+    def __init__(self, workers: int, pool: ProcessPoolExecutor) -> None:
+        self.workers, self.pool = workers, pool
 
     def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Apply `function` to every task. An exception of a task is raised here, and the other workers are stopped."""
-        pool = ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"), _die_with_parent)
+        """Apply `function` to every task; results come as they are finished. A task's exception is raised here."""
         waiting = iter(tasks)
         running: set[Future[R]] = set()
-        try:
-            while True:
-                for task in waiting:
-                    with _interrupts_blocked():
-                        running.add(pool.submit(function, task))
-                    if len(running) > self.workers:  # one task ahead, so that no worker waits and none piles up
-                        break
-                if not running:
+        while True:
+            for task in waiting:
+                with _interrupts_blocked():
+                    running.add(self.pool.submit(function, task))
+                if len(running) > self.workers:  # one task ahead, so that no worker waits and none piles up
                     break
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        except BaseException:
-            for child in multiprocessing.active_children():
-                child.terminate()
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            if not running:
+                break
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
 
 
 @contextmanager
