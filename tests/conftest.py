@@ -1,13 +1,17 @@
-"""Where tests find their input: the sample campaigns beside the checkout, and datasets built once for all workers."""
+"""Where tests find their input: sample campaigns, datasets built once for all workers, and lerobot as a witness."""
 
 from __future__ import annotations
 
 import fcntl
+import importlib.util
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -77,3 +81,48 @@ def sample_dataset(sample_tree: Path, once: Callable[[str, Callable[[Path], None
         assert result.returncode == 0, result.stderr
 
     return once("sample", make) / "datasets" / "block_stack"
+
+
+def load(path: Path) -> ModuleType:
+    """A module from its file, once a process."""
+    name = f"quickdraw_tests_{path.stem}"
+    if name not in sys.modules:
+        found = importlib.util.spec_from_file_location(name, path)
+        assert found is not None
+        assert found.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(found)
+        found.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def synthetic() -> ModuleType:
+    """synthetic_split.py."""
+    return load(ROOT / "tests/formats/lerobot/synthetic_split.py")
+
+
+@pytest.fixture(scope="session")
+def lerobot(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+    """`lerobot(script, payload)`: the answer of a script of tests/e2e/scripts."""
+    witness, home = load(ROOT / "tests/e2e/lerobot_witness.py"), tmp_path_factory.mktemp("hf")
+
+    def run(script: str, payload: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = witness.run_lerobot(script, payload, home)
+        return answer
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def remember(once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[..., dict[str, Any]]:
+    """`remember(name, ask)`: the JSON answer of `ask(folder)`, asked by one test worker for all."""
+
+    def remembered(name: str, ask: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+        def make(folder: Path) -> None:
+            folder.mkdir()
+            (folder / "answer.json").write_text(json.dumps(ask(folder)))
+
+        answer: dict[str, Any] = json.loads((once(name, make) / "answer.json").read_text())
+        return answer
+
+    return remembered
