@@ -62,3 +62,7 @@ class VideoError(QuickdrawError):
 
 class InvariantError(QuickdrawError):
     """What we wrote is not what we meant to write: a fault of ours, never of the input."""
+
+
+class WorkerDied(QuickdrawError):
+    """A worker process ended without an answer."""

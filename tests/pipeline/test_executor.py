@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 
+from quickdraw.errors import WorkerDied
 from quickdraw.pipeline.executors.local import local_processes
 
 
@@ -29,6 +29,6 @@ def test_an_error_of_a_task_reaches_the_caller_whole() -> None:
 
 
 def test_a_worker_that_dies_is_an_error_and_not_a_hang() -> None:
-    with pytest.raises(BrokenProcessPool), local_processes(1) as executor:
+    with pytest.raises(WorkerDied, match="out of memory"), local_processes(1) as executor:
         list(executor.run(os._exit, [1]))
     assert multiprocessing.active_children() == []

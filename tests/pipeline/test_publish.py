@@ -14,7 +14,9 @@ from quickdraw.pipeline.publish import publish, refuse_unfit, staging
 def dataset(folder: Path, name: str) -> Path:
     """Something that counts as a dataset of ours."""
     (folder / "train").mkdir(parents=True)
-    (folder / "provenance.json").write_text(json.dumps({"quickdraw": "0", "name": name}))
+    (folder / "provenance.json").write_text(
+        json.dumps({"quickdraw": "0", "name": name, "episodes": [{"split": "train"}]})
+    )
     return folder
 
 

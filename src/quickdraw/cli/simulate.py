@@ -66,15 +66,15 @@ def simulate(
             loop_seconds=loop_seconds,
             simulated_marks=simulated_marks,
         )
-    except (Refused, ValueError) as refusal:
+        _write_with_progress(root, seed, default_campaigns(runs=runs, seconds=seconds), base=base, strays=strays)
+    except (Refused, ValueError, OverflowError, NotADirectoryError) as refusal:
         typer.echo(f"Error: {refusal}", err=True)
         raise typer.Exit(2) from None
-    _write_with_progress(root, seed, default_campaigns(runs=runs, seconds=seconds), base, strays)
     typer.echo(str(root))
 
 
 def _write_with_progress(
-    root: Path, seed: int, campaigns: tuple[CampaignSpec, ...], base: RunSpec, strays: bool
+    root: Path, seed: int, campaigns: tuple[CampaignSpec, ...], *, base: RunSpec, strays: bool
 ) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

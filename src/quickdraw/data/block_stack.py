@@ -166,7 +166,7 @@ def _mount_faults(key: EpisodeKey, info: RunInfo) -> list[Fault]:
     found = info.world_from_base
     if found is not None and np.allclose(found, WORLD_FROM_BASE, rtol=0.0, atol=MOUNT_TOLERANCE):
         return []
-    text = "missing" if found is None else str(found.tolist())
+    text = "missing, or not 3 x 3" if found is None else str(found.tolist())
     expected = f"{WORLD_FROM_BASE.tolist()} within {MOUNT_TOLERANCE}"
     return [Fault(str(key), "provenance.R_WORLD_FROM_BASE", text, expected, path=info.path)]
 

@@ -6,6 +6,9 @@ command is refused, nothing touched; 1 a failure of ours; 130 interrupted.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -14,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickdraw.data.config import USAGE, Command, Config, help_lines, parse
-from quickdraw.errors import COMMAND_LINE, Fault, Refused
+from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
 
 if TYPE_CHECKING:
     from quickdraw.pipeline.executors import Executor
     from quickdraw.pipeline.settings import Settings
 
-REFUSED, INTERRUPTED = 2, 130
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 NOT_CONTENT = ("dir", "workers", "val_from")  # options of `source` that cannot change what is built
 
@@ -40,9 +43,13 @@ def block_stack(config: Config) -> Settings:
     val_runs = tuple(source.val_runs) if source.val_from is None else val_runs_of(Path(source.val_from))
     height_px, width_px = source.hw
     video = source.video
+    tree, output = Path(source.dir).absolute(), Path(config.output.dir or f"datasets/{source.name}").resolve()
+    if tree.resolve().is_relative_to(output) or output.is_relative_to(tree.resolve()):
+        found = f"{output} and the raw tree {tree}, one inside the other"
+        raise Refused([Fault(COMMAND_LINE, "output.dir", found, "two folders apart", option="+output.dir=<folder>")])
     return Settings(
         name=source.name,
-        source=BlockStack(Path(source.dir), source.target_hz, tuple(source.cameras)),
+        source=BlockStack(tree, source.target_hz, tuple(source.cameras)),
         rule=SplitRule(
             val_frac=source.val_frac,
             val_floor=source.val_floor,
@@ -53,7 +60,7 @@ def block_stack(config: Config) -> Settings:
         encoding=Encoding(height_px, width_px, source.target_hz, crf=video.crf, preset=video.preset, gop=video.gop),
         stats="split" if source.lerobot_stats == "split" else "train",
         max_runs_per_campaign=source.max_runs_per_campaign,
-        output=Path(config.output.dir or f"datasets/{source.name}").resolve(),
+        output=output,
         content=_content(config, val_runs),
     )
 
@@ -84,7 +91,7 @@ def _range_faults(config: Config) -> list[Fault]:
         (1 <= source.target_hz <= 1000, "source.target_hz", source.target_hz, "1 to 1000 Hz, whole"),
         (even, "source.hw", source.hw, "[height,width], both even, 16 to 4320 px"),
         (bool(known), "source.cameras", source.cameras, f"different ones of {', '.join(CAMERAS)}"),
-        (source.workers is None or source.workers >= 1, "source.workers", source.workers, "at least 1, or null"),
+        (source.workers is None or 1 <= source.workers <= 512, "source.workers", source.workers, "1 to 512, or null"),
         (0 < source.val_frac < 1, "source.val_frac", source.val_frac, "between 0 and 1"),
         (source.val_floor >= 1, "source.val_floor", source.val_floor, "at least 1"),
         (source.val_from != "", "source.val_from", repr(source.val_from), "a built dataset, or null"),
@@ -134,23 +141,37 @@ def run(command: Command) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """The command; its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name the terminal cannot show must not end a build
     if "--help" in arguments or "-h" in arguments:
         print("\n".join(help_lines()))
         return 0
     if not arguments:
-        print(USAGE, file=sys.stderr)
-        return REFUSED
+        return _say(USAGE, REFUSED)
     try:
         run(parse(arguments))
     except Refused as refused:
-        print("\n".join(f"refused: {fault}" for fault in refused.faults), file=sys.stderr)
-        if any(fault.where == COMMAND_LINE for fault in refused.faults):
-            print(USAGE, file=sys.stderr)
-        return REFUSED
+        lines = [f"refused: {fault}" for fault in refused.faults]
+        usage = [USAGE] if any(fault.where == COMMAND_LINE for fault in refused.faults) else []
+        return _say("\n".join(lines + usage), REFUSED)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return _say("interrupted", INTERRUPTED)
+    except WorkerDied as error:
+        return _say(f"failed: {error}", FAILED)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return _say(f"failed: {error}", FAILED)
     return 0
+
+
+def _say(text: str, code: int) -> int:
+    """Last words on stderr, where there is one; the exit code."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(text, file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

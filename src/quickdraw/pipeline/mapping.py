@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from quickdraw.core.episode import EpisodePlan, FileStamp, Rejected
+from quickdraw.core.grid import Int64
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
-from quickdraw.errors import Fault, Refused, VideoError
+from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.fragments import Fragment, digest
 from quickdraw.pipeline.source import Source
 from quickdraw.video.decoding import rgb_pictures
@@ -61,11 +63,19 @@ class PicturesTask:
         transcode(self.source.frame_plan(plan, self.camera), clip, self.encoding)
         refuse_changed(self.source, plan, [file])
         sampled = sampled_frames(plan.frames)
+        try:
+            counts = self._count_colours(clip, sampled)
+        except VideoError as error:  # the clip is ours, and so is the fault
+            raise InvariantError(str(error)) from error
+        self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
+
+    def _count_colours(self, clip: Path, sampled: Int64) -> Int64:
+        """`(3, 256)` int64 pixels per channel and level of the pictures numbered `sampled`."""
         stride = sampled_stride(self.encoding.height_px, self.encoding.width_px)
         counts = np.zeros((3, LEVELS), np.int64)
         for rgb in rgb_pictures(clip, sampled):
             counts += histogram(np.ascontiguousarray(rgb[::stride, ::stride]))
-        self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
+        return counts
 
 
 def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> None:

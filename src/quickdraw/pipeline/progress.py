@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -46,8 +47,13 @@ class PlainProgress:
     def note(self, line: str) -> None:
         """Say one line."""
         self.lines.append(line)
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        if sys.stdout is None:
+            return
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except OSError:  # whoever listened is gone; the build is not
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Meter]:
@@ -119,4 +125,4 @@ class _Bar:
 
 def for_this_output() -> Progress:
     """Bars where stdout is a terminal, plain lines elsewhere."""
-    return TerminalProgress() if sys.stdout.isatty() else PlainProgress()
+    return TerminalProgress() if sys.stdout is not None and sys.stdout.isatty() else PlainProgress()

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.documents import read_provenance
+from quickdraw.pipeline.interrupts import interrupts_held
+
+OWN = {"media", "normalization_stats.json", "summary.json", "provenance.json", "progress.log"}  # and the splits
 
 
 def _staging_folder(output: Path) -> Path:
@@ -36,13 +39,24 @@ def refuse_unfit(output: Path) -> None:
         raise _refusal(output, found, "a new folder below a writable one")
     if len(_staging_folder(output).name.encode()) > os.pathconf(ground, "PC_NAME_MAX"):
         raise _refusal(output, "a name too long for the file system", "a shorter name")
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
-        return
+    if output.is_mount() or Path.cwd().is_relative_to(output):
+        found = "a mount point" if output.is_mount() else "the folder this command was started in"
+        raise _refusal(output, f"{found}, which cannot be exchanged", "a folder below it")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        _refuse_foreign(output)
+
+
+def _refuse_foreign(output: Path) -> None:
+    """Publishing removes what is there: all of it must be ours."""
+    expected = "nothing there, or a dataset built by quickdraw and nothing else"
     try:
-        read_provenance(output)
-    except Refused as refused:
+        splits = {episode["split"] for episode in read_provenance(output)["episodes"]}
+    except (Refused, LookupError, TypeError) as error:
         found = "a folder that quickdraw did not build" if output.is_dir() else "a file"
-        raise _refusal(output, found, "nothing there, or a dataset built by quickdraw") from refused
+        raise _refusal(output, found, expected) from error
+    foreign = sorted({path.name for path in output.iterdir()} - splits - OWN)
+    if foreign:
+        raise _refusal(output, f"besides a dataset {', '.join(foreign)}", expected)
 
 
 @contextmanager
@@ -54,7 +68,10 @@ def staging(output: Path) -> Iterator[Path]:
     """
     made = [folder for folder in output.parents if not folder.exists()]
     folder, retired = _staging_folder(output), _retired_folder(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _refusal(output, str(error), "a place where a folder can be made") from error
     lock = _hold(folder, output)
     try:
         for leftover in folder.iterdir():
@@ -88,14 +105,15 @@ def publish(dataset: Path, output: Path) -> None:
     """Put the finished folder in its place, down to the disk; the one that was there is removed last."""
     _sync_tree(dataset)
     retired = _retired_folder(output)
-    if output.exists():
-        output.rename(retired)
-    try:
-        dataset.rename(output)
-    except OSError:
-        if retired.exists():
-            retired.rename(output)
-        raise
+    with interrupts_held():
+        if output.exists():
+            output.rename(retired)
+        try:
+            dataset.rename(output)
+        except OSError:
+            if retired.exists():
+                retired.rename(output)
+            raise
     _sync(output.parent)
     shutil.rmtree(retired, ignore_errors=True)
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from av.container import InputContainer
 from av.error import FFmpegError
+from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
@@ -25,18 +26,22 @@ from quickdraw.errors import VideoError
 # instead of painting over it.
 DECODER = {"err_detect": "+crccheck+bitstream+buffer+explode"}
 
+FORBIDDEN = (b"\0\0\0", b"\0\0\1", b"\0\0\2")
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The file and its one video stream. Raises VideoError where ffmpeg cannot open it or it has no video."""
     try:
-        container = av.open(str(path))
+        container = av.open(str(path), metadata_errors="replace")
     except FFmpegError as error:
         raise VideoError(str(path), f"unreadable ({error.strerror})", "a playable video file") from error
     with container:
         if not container.streams.video:
             raise VideoError(str(path), "no video stream", "one video stream")
         stream = container.streams.video[0]
+        if stream.codec_context is None:
+            raise VideoError(str(path), "a video stream no decoder is known for", "a playable video file")
         stream.thread_type = "NONE"
         stream.codec_context.thread_count = 1
         stream.codec_context.options = DECODER
@@ -51,13 +56,33 @@ def pictures(path: Path) -> Iterator[VideoFrame]:
     with opened(path) as (container, stream):
         number, size = 0, None
         try:
-            for frame in container.decode(stream):
-                size = size or (frame.width, frame.height)
-                _refuse_odd(path, number, frame, size)
-                yield frame
-                number += 1
+            for packet in container.demux(stream):
+                _refuse_forged(path, number, packet, stream)
+                for frame in stream.decode(packet):
+                    size = size or (frame.width, frame.height)
+                    _refuse_odd(path, number, frame, size)
+                    yield frame
+                    number += 1
         except FFmpegError as error:
             raise VideoError(str(path), f"picture {number}: {error.strerror}", "a decodable picture") from error
+
+
+def _refuse_forged(path: Path, number: int, packet: Packet, stream: VideoStream) -> None:
+    """Raise VideoError where an H.264 packet holds bytes that no encoder writes.
+
+    Zeroed bytes, as a lost disk block leaves them, decode to plausible rubbish without a word. But inside a unit of the
+    stream 00 00 00, 00 00 01 and 00 00 02 are forbidden (ITU-T H.264, 7.4.1): encoders escape them.
+    """
+    configuration = bytes(stream.codec_context.extradata or b"")
+    if stream.codec_context.name != "h264" or configuration[:1] != b"\x01":  # not H.264 as mp4 stores it
+        return
+    data, at, prefix = bytes(packet), 0, (configuration[4] & 3) + 1
+    while at < len(data):
+        start = at + prefix
+        at = start + int.from_bytes(data[at:start])
+        unit = data[start:at]
+        if any(forbidden in unit for forbidden in FORBIDDEN):
+            raise VideoError(str(path), f"picture {number}: bytes no encoder writes", "an undamaged picture")
 
 
 def _refuse_odd(path: Path, number: int, frame: VideoFrame, size: tuple[int, int]) -> None:

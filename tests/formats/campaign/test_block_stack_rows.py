@@ -167,7 +167,7 @@ def test_what_was_mended_on_the_way_in_is_in_the_provenance(tiny: TinyRun) -> No
 def test_a_missing_mount_matrix_is_refused_with_the_one_that_is_assumed(tiny: TinyRun) -> None:
     del tiny.meta["provenance"]["R_WORLD_FROM_BASE"]
     (fault,) = faults(tiny)
-    assert (fault.field, fault.found) == ("provenance.R_WORLD_FROM_BASE", "missing")
+    assert (fault.field, fault.found) == ("provenance.R_WORLD_FROM_BASE", "missing, or not 3 x 3")
     assert fault.path == str(tiny.folder / "run.json")
     assert fault.expected.startswith("[[1.0, 0.0, 0.0], [0.0, 0.70710678")
     assert fault.expected.endswith("within 1e-09")

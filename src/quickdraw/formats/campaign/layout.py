@@ -42,12 +42,35 @@ def campaign_names(tree: Path) -> list[str]:
     if not tree.is_dir():
         found = "a file" if tree.exists() else "nothing there"
         raise Refused([_tree_fault(tree, found, "a folder of campaign folders")])
-    names = sorted(entry.name for entry in tree.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    entries = [entry for entry in tree.iterdir() if not entry.name.startswith(".")]
+    faults = [fault for entry in sorted(entries) if (fault := _entry_fault(entry.name, entry)) is not None]
+    if faults:
+        raise Refused(faults)
+    names = sorted(entry.name for entry in entries if entry.is_dir())
     if any(RUN_NAME.fullmatch(name) for name in names):
         raise Refused([_tree_fault(tree, "run folders (this is one campaign)", f"the folder above it, {tree.parent}")])
     if not names:
         raise Refused([_tree_fault(tree, "no campaign folder", "a folder of campaign folders")])
     return names
+
+
+def _entry_fault(where: str, entry: Path) -> Fault | None:
+    """What is wrong with a folder entry before it is looked into."""
+    if entry.is_symlink() and not entry.exists():
+        found, expected = f"a link to {entry.readlink()}, which is not there", "a folder (is a disk not mounted?)"
+    elif not _is_text(entry.name):
+        found, expected = repr(entry.name), "a name in UTF-8"
+    else:
+        return None
+    return Fault(ascii(where), "name", found, expected, path=ascii(str(entry)))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _tree_fault(tree: Path, found: str, expected: str) -> Fault:
@@ -57,7 +80,12 @@ def _tree_fault(tree: Path, found: str, expected: str) -> Fault:
 def read_campaign(tree: Path, name: str) -> CampaignFolder:
     """The runs of one campaign, sorted as plain text."""
     runs, ignored, faults = [], [], []
-    for folder in sorted(entry for entry in (tree / name).iterdir() if entry.is_dir()):
+    for folder in sorted((tree / name).iterdir()):
+        wrong = _entry_fault(f"{name}/{folder.name}", folder) if RUN_NAME.fullmatch(folder.name) else None
+        if wrong is not None:
+            faults.append(wrong)
+        if wrong is not None or not folder.is_dir():
+            continue
         key, has_run_json = EpisodeKey(name, folder.name), (folder / RUN_JSON).is_file()
         if RUN_NAME.fullmatch(folder.name) and has_run_json:
             runs.append(key)

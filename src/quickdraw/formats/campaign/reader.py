@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from quickdraw.core.episode import EpisodeKey
 from quickdraw.core.grid import Float64, Int64, to_ns
@@ -114,7 +115,7 @@ class RunReader:
         table = np.array(
             [[row.t, row.gripper_pos, *row.pose_world_xyz_mm, *row.pose_base_mm_deg, *row.joints_real_deg]
              for row in complete], np.float64).reshape(len(complete), 18)  # fmt: skip
-        whole = table[np.isfinite(table).all(axis=1)]
+        whole = table[_representable(table).all(axis=1)]
         if not len(whole):
             found = f"{len(read.rows)} rows, none with every needed field"
             raise Refused([self._fault(path, "rows", found, f"gripper_pos, {', '.join(WIDTHS)} in one row")])
@@ -163,7 +164,7 @@ class RunReader:
     ) -> Iterator[Fault]:
         """Columns of `table` `(N, D)`, one per name, that are not finite throughout."""
         for column, name in enumerate(names):
-            bad = np.flatnonzero(~np.isfinite(table[:, column]))
+            bad = np.flatnonzero(~_representable(table[:, column]))
             if len(bad):
                 found = f"NaN or infinite{_more(len(bad))}"
                 yield replace(self._fault(path, name, found, "a number"), line=read.line(int(bad[0])))
@@ -184,6 +185,12 @@ class RunReader:
     def _count(self, reason: str, times: int) -> None:
         if times:
             self.mended[reason] = times
+
+
+def _representable(values: Float64) -> npt.NDArray[np.bool_]:
+    """Which numbers, of any shape, are finite as the float32 they will be published in."""
+    with np.errstate(over="ignore"):
+        return np.isfinite(values.astype(np.float32))
 
 
 def _more(rows: int) -> str:

@@ -110,7 +110,7 @@ def read_document[T](path: Path, where: str, kind: type[T]) -> T:
     data = _payload(path, where)
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise Refused([_fault(error, path, where, None)]) from error
 
 
@@ -141,7 +141,7 @@ def read_rows[T](path: Path, where: str, kind: type[T]) -> Rows[T]:
     decoder = msgspec.json.Decoder(kind)
     try:
         return Rows(decoder.decode_lines(data), [], 0, data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _read_line_by_line(data, decoder, path, where)
 
 
@@ -154,7 +154,7 @@ def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: P
             numbers.append(number)
         except msgspec.ValidationError as error:
             read.faults.append(_fault(error, path, where, number))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             if number == lines[-1][0] and read.rows:
                 return replace(read, torn=1)
             read.faults.append(_fault(error, path, where, number))
@@ -166,7 +166,7 @@ def numbered_lines(data: bytes) -> list[tuple[int, bytes]]:
     return [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
 
 
-def _fault(error: msgspec.DecodeError, path: Path, where: str, line: int | None) -> Fault:
+def _fault(error: Exception, path: Path, where: str, line: int | None) -> Fault:
     text = str(error)
     at = AT_FIELD.search(text)
     if isinstance(error, msgspec.ValidationError):

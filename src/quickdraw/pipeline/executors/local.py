@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_end
+
+from quickdraw.errors import WorkerDied
+from quickdraw.pipeline.interrupts import interrupts_held
 
 
 @contextmanager
@@ -23,9 +26,11 @@ def local_processes(workers: int) -> Iterator[LocalProcesses]:
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _die_with_parent)
     try:
         yield LocalProcesses(workers, pool)
-    except BaseException:
+    except BaseException as error:
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise WorkerDied("a worker process died; was it killed, or out of memory?") from error
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -43,7 +48,7 @@ class LocalProcesses:
         running: set[Future[R]] = set()
         while True:
             for task in waiting:
-                with _interrupts_blocked():
+                with interrupts_held():  # the parent alone answers Ctrl-C, and ends its workers
                     running.add(self.pool.submit(function, task))
                 if len(running) > self.workers:  # one task ahead, so that no worker waits and none piles up
                     break
@@ -51,16 +56,6 @@ class LocalProcesses:
                 break
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """A process started meanwhile never sees Ctrl-C: the parent alone answers it, and ends its workers."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _die_with_parent() -> None:
