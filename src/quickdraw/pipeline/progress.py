@@ -105,7 +105,7 @@ class TerminalProgress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         rate = TextColumn("{task.fields[rate]}")
-        columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+        columns = (TextColumn("{task.description:<7}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
         started = time.monotonic()
         with Progress(*columns, console=self.console) as bars:
             meter = _Bar(bars, bars.add_task(name, total=total, rate=unit), unit, started)
