@@ -164,3 +164,19 @@ def test_an_interrupted_first_build_publishes_nothing(sample_tree: Path, tmp_pat
                 process.wait()
     assert process.returncode == 130, (tmp_path / "err").read_text()
     assert [path for path in tmp_path.rglob("*") if path.name not in ("datasets", "err")] == []
+
+
+def test_a_schedulers_end_is_an_interruption_too(sample_tree: Path, tmp_path: Path) -> None:
+    with (tmp_path / "err").open("w") as err:
+        process = interruptible(sample_tree, tmp_path, err)
+        try:
+            assert wait_for(lambda: any(tmp_path.rglob("*.mp4")) or process.poll() is not None, 60)
+            process.terminate()
+            process.wait(30)
+            assert wait_for(lambda: processes_of(process.pid) == [], 10)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    assert (process.returncode, (tmp_path / "err").read_text()) == (130, "interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["err"]

@@ -71,7 +71,9 @@ def linked(sample_tree: Path, tmp_path: Path) -> Path:
     tree.mkdir()
     for campaign in sample_tree.iterdir():
         if campaign.is_dir():
-            (tree / campaign.name).symlink_to(campaign)
+            (tree / campaign.name).mkdir()  # real, so that nothing put into it lands in the sample
+            for entry in campaign.iterdir():
+                (tree / campaign.name / entry.name).symlink_to(entry)
     return tree
 
 
@@ -93,18 +95,20 @@ def test_a_dry_run_prints_the_whole_plan_and_touches_nothing(
     out = result.stdout.splitlines()
     assert out[-1] == "dry run: nothing was touched"
     table = {line.split()[0]: line.split()[1:] for line in out if line.strip()}
-    for campaign in sorted(path for path in tree.iterdir() if path.is_symlink()):
+    goes = {"3": "train 2", "5": "val 2", "6": "train 1", "8": "eval_purple_play", "9": "eval_purple_stack"}
+    campaigns = sorted(path for path in tree.iterdir() if (path / "campaign.json").exists())
+    assert [campaign.name[8] for campaign in campaigns] == list(goes)
+    for campaign in campaigns:
         frames = [frames_by_hand(run) for run in sorted(campaign.glob("recording_*"))]
         words = table[campaign.name]
         assert words[-3:] == [str(len(frames)), f"{sum(frames):,}", f"{sum(frames) / 30:.1f}"]
-        assert " ".join(words[:-3]) == {"8": "eval_purple_play", "9": "eval_purple_stack"}.get(
-            campaign.name[8], "train, val"
-        )
+        assert " ".join(words[:-3]) == goes[campaign.name[8]]
     assert table["_rt"] == ["excluded"]
     assert table["campaign7-stray"] == ["no", "runs"]
     assert "ignored: campaign7-stray/copy of a run holds a run.json under a name no run has" in out
     assert table["train"][:1] + table["val"][:1] == ["3", "2"]
-    assert any(line.startswith("val: 57.8% of the pool's frames (the longest, aiming at 10.0%):") for line in out)
+    how = "(the longest, at least val_floor=2 episodes, aiming at val_frac=10.0%):"
+    assert f"val: 57.8% of the pool's frames {how}" in out
     assert any(line.startswith("estimated size ") and line.endswith("/datasets/手套") for line in out)
 
 
@@ -303,3 +307,28 @@ def test_help_answers_in_under_a_second_and_a_half(tmp_path: Path) -> None:
     assert min(took) < 1.5
     assert "source.target_hz=30" in result.stdout
     assert (result.stderr, os.listdir(tmp_path)) == ("", [])  # noqa: PTH208
+
+
+def test_one_run_is_left_out_by_its_name_and_its_faults_do_not_count(linked: Path, tmp_path: Path) -> None:
+    (linked / "campaign4-bad" / "recording_bad").mkdir(parents=True)
+    bad = "+source.exclude_globs=[campaign4-bad/recording_bad,campaign3-play/*_05_32_02]"
+    built = plan(linked, bad)
+    assert built.left_out == ("campaign3-play/recording_2026_09_10_05_32_02",)
+    assert all("05_32_02" not in run for runs in split_runs(built).values() for run in runs)
+
+
+def test_a_typed_glob_that_matches_nothing_is_warned_of_and_a_default_one_is_not(
+    sample_tree: Path, tmp_path: Path, processors: Processors
+) -> None:
+    arguments = ("+processor=block_stack", f"source.dir={sample_tree}", "dry_run=true")
+    assert "matches nothing" not in processors(*arguments, cwd=tmp_path).stdout
+    told = processors(*arguments, "source.eval_globs=[campaign88-*,campaign9-*]", cwd=tmp_path).stdout
+    assert "warning: source.eval_globs: campaign88-* matches nothing" in told
+    assert told.count("matches nothing") == 1
+
+
+def test_refused_runs_come_with_the_way_to_leave_them_out(linked: Path, tmp_path: Path, processors: Processors) -> None:
+    (linked / "campaign4-bad" / "recording_bad").mkdir(parents=True)
+    result = processors("+processor=block_stack", f"source.dir={linked}", "dry_run=true", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "a run is left out by naming it, campaign/run, in +source.exclude_globs=[...]" in result.stderr

@@ -35,7 +35,7 @@ def test_a_zeroed_disk_block_in_a_video_is_refused_though_it_decodes(
     data[middle : middle + 40] = bytes(40)
     video.write_bytes(data)
     result = processors(*SMALL, f"source.dir={tree}", cwd=tmp_path)
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert (result.returncode, result.stderr.count("refused: ")) == (2, 1)
     assert f"{video}: scene_left: found " in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["raw"]
 
@@ -46,7 +46,7 @@ def test_every_damaged_video_is_reported_not_only_the_first(tree: Path, tmp_path
         video.write_bytes(video.read_bytes()[:-2000])
     result = processors(*SMALL, f"source.dir={tree}", cwd=tmp_path)
     assert result.returncode == 2
-    assert [line.split(": ")[1] for line in result.stderr.splitlines()] == [
+    assert [line.split(": ")[1] for line in result.stderr.splitlines() if line.startswith("refused: ")] == [
         f"campaign3-play/{run.name}" for run in sorted((tree / "campaign3-play").glob("recording_*"))
     ]
 

@@ -23,7 +23,9 @@ class Decoder(StrEnum):
 
 
 def lerobot_check(
-    dataset: Annotated[Path, typer.Argument(help="Folder of a built dataset (holding train/, val/, ...).")],
+    dataset: Annotated[
+        Path, typer.Argument(help="Folder of a built dataset (holding train/, val/, ...), or of one split.")
+    ],
     decoder: Annotated[
         Decoder, typer.Option(help="lerobot's video decoder; torchcodec needs FFmpeg's shared libraries.")
     ] = Decoder.pyav,
@@ -32,7 +34,8 @@ def lerobot_check(
 
     Exit code 0 when all of it decodes, 1 when lerobot refuses something, 2 when there is no split.
     """
-    roots = sorted(path.parent.parent for path in dataset.glob("*/meta/info.json"))
+    infos = [*dataset.glob("meta/info.json"), *dataset.glob("*/meta/info.json")]
+    roots = sorted(path.parent.parent for path in infos)
     if not roots:
         typer.echo(f"refused: {dataset}: no split found, expected <split>/meta/info.json in it", err=True)
         raise typer.Exit(2)

@@ -14,4 +14,7 @@ app.command()(lerobot_check)
 
 @app.callback()
 def main() -> None:
-    """Raw robot teleoperation campaigns to LeRobot v3.0 splits."""
+    """Raw robot teleoperation campaigns to LeRobot v3.0 splits.
+
+    Datasets are built by: python -m quickdraw.data.processors --help
+    """

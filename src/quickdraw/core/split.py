@@ -17,9 +17,9 @@ POOL = "pool"
 class SplitRule:
     """How episodes become splits.
 
-    `eval_globs` name the campaigns that are a split of their own, verbatim; `exclude_globs`, which win, those left out;
-    the rest is pooled and its longest episodes go to val. `val_frac` is val's share of the pool's frames, `val_floor`
-    the least number of val episodes. `val_runs` (`campaign/run`) freezes val instead.
+    `eval_globs` name the campaigns that are a split of their own, verbatim; `exclude_globs`, which win, those left out,
+    and single runs as `campaign/run`; the rest is pooled and its longest episodes go to val. `val_frac` is val's share
+    of the pool's frames, `val_floor` the least number of val episodes. `val_runs` (`campaign/run`) freezes val instead.
     """
 
     val_frac: float
@@ -27,6 +27,10 @@ class SplitRule:
     eval_globs: tuple[str, ...]
     exclude_globs: tuple[str, ...]
     val_runs: tuple[str, ...] = ()
+
+    def leaves_out(self, run: str) -> bool:
+        """Whether a run, `campaign/run`, is excluded by itself: by a glob with a slash in it."""
+        return any("/" in glob and fnmatchcase(run, glob) for glob in self.exclude_globs)
 
 
 @dataclass(frozen=True, slots=True)

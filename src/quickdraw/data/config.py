@@ -73,11 +73,12 @@ class Config:
 
 @dataclass(frozen=True)
 class Command:
-    """What the user asked for: a processor, an executor and their options."""
+    """What the user asked for: a processor, an executor and their options; `given` are the options typed."""
 
     processor: str
     executor: str
     config: Config
+    given: frozenset[str]
 
 
 def config_folder() -> Path:
@@ -107,7 +108,7 @@ def parse(arguments: Sequence[str]) -> Command:
             faults += _set(config, name, text)
     if faults:
         raise Refused(faults)
-    return Command(chosen["processor"], chosen["executor"], config)
+    return Command(chosen["processor"], chosen["executor"], config, frozenset(given))
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:

@@ -10,9 +10,11 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,14 @@ from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
 
 if TYPE_CHECKING:
     from quickdraw.pipeline.executors import Executor
+    from quickdraw.pipeline.plan import BuildPlan
     from quickdraw.pipeline.settings import Settings
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
+LEAVE_OUT = (
+    "a run is left out by naming it, campaign/run, in +source.exclude_globs=[...] beside what is there by default"
+)
 NOT_CONTENT = ("dir", "workers", "val_from")  # options of `source` that cannot change what is built
 
 
@@ -131,12 +137,22 @@ def run(command: Command) -> None:
     progress = for_this_output()
     with EXECUTORS[command.executor](command.config) as executor:
         plan = make_plan(settings, executor, progress)
-        for line in describe(plan, settings):
+        for line in (*describe(plan, settings), *_idle_globs(command, plan)):
             progress.note(line)
         if not command.config.dry_run:
             build(plan, settings, executor, progress)
     done = "dry run: nothing was touched" if command.config.dry_run else f"dataset: {settings.output}"
     progress.note(done)
+
+
+def _idle_globs(command: Command, plan: BuildPlan) -> Iterator[str]:
+    """A warning for each glob the user typed that matches nothing: a slip there mixes held-out data into train."""
+    names = [*plan.campaigns, *plan.left_out]
+    for option in ("eval_globs", "exclude_globs"):
+        if f"source.{option}" in command.given:
+            for glob in getattr(command.config.source, option):
+                if not any(fnmatchcase(name, glob) for name in names):
+                    yield f"warning: source.{option}: {glob} matches nothing"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -153,8 +169,9 @@ def main(arguments: Sequence[str]) -> int:
         run(parse(arguments))
     except Refused as refused:
         lines = [f"refused: {fault}" for fault in refused.faults]
-        usage = [USAGE] if any(fault.where == COMMAND_LINE for fault in refused.faults) else []
-        return _say("\n".join(lines + usage), REFUSED)
+        wheres = {fault.where for fault in refused.faults}
+        advice = [USAGE] if COMMAND_LINE in wheres else [LEAVE_OUT] if any("/" in where for where in wheres) else []
+        return _say("\n".join(lines + advice), REFUSED)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except WorkerDied as error:
@@ -175,4 +192,5 @@ def _say(text: str, code: int) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's end is an interruption like Ctrl-C
     sys.exit(main(sys.argv[1:]))

@@ -31,6 +31,9 @@ def describe(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     yield from _val_lines(plan, settings)
     yield from (f"ignored: {name} holds a run.json under a name no run has" for name in plan.ignored)
     yield from (f"warning: {warning}" for warning in plan.warnings)
+    yield from (f"left out: {name}" for name in plan.left_out)
+    if settings.output.exists():
+        yield f"replaces what is at {settings.output}"
     estimate, free = estimated_bytes(plan, settings), free_bytes(settings.output)
     yield f"estimated size {estimate / MB:,.0f} MB, free disk {free / MB:,.0f} MB at {settings.output}"
 
@@ -40,15 +43,25 @@ def _campaign_table(plan: BuildPlan, rate_hz: int) -> Iterator[str]:
     yield f"{'campaign':<{width}}  {'split':<24} {'runs':>5} {'frames':>9} {'seconds':>9}"
     for name, split in plan.campaigns.items():
         frames = [episode.frames for key, episode in plan.episodes.items() if key.campaign == name]
-        target = "excluded" if split is None else "no runs" if not frames else "train, val" if split == POOL else split
+        target = "excluded" if split is None else "no runs" if not frames else _destination(plan, name)
         counts = f"{len(frames):>5} {sum(frames):>9,} {sum(frames) / rate_hz:>9,.1f}" if frames else ""
         yield f"{name:<{width}}  {target:<24} {counts}".rstrip()
+
+
+def _destination(plan: BuildPlan, campaign: str) -> str:
+    """Where a campaign's runs go: one split, or `train 3, val 1`."""
+    counts = {split.name: sum(key.campaign == campaign for key in split.episodes) for split in plan.splits}
+    if plan.campaigns[campaign] != POOL:
+        return str(plan.campaigns[campaign])
+    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
 
 
 def _val_lines(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     train, val = plan.splits[0], plan.splits[1]
     share = plan.frames(val) / (plan.frames(train) + plan.frames(val))
-    how = "frozen by val_runs" if settings.rule.val_runs else f"the longest, aiming at {settings.rule.val_frac:.1%}"
+    rule = settings.rule
+    wanted = f"the longest, at least val_floor={rule.val_floor} episodes, aiming at val_frac={rule.val_frac:.1%}"
+    how = "frozen" if rule.val_runs else wanted
     yield f"val: {share:.1%} of the pool's frames ({how}):"
     yield from (f"  {key}  {plan.episodes[key].frames:,} frames" for key in val.episodes)
 

@@ -76,6 +76,7 @@ def provenance(plan: BuildPlan, settings: Settings, fragments: Mapping[str, tupl
         "config": dict(settings.content),
         "features": {f.name: {"names": list(f.names), "unit": list(f.unit)} for f in settings.source.features},
         "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
+        "excluded_runs": list(plan.left_out),
         "ignored": list(plan.ignored),
         "episodes": [
             _episode(split, number, fragment, settings.source.rate_hz)

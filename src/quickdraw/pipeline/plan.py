@@ -19,12 +19,14 @@ from quickdraw.pipeline.source import Campaign
 class BuildPlan:
     """Every episode by key, the splits they go to, and what was left out.
 
-    `campaigns` is campaign -> split, `POOL` or None (excluded); `ignored` are folders no run's name fits.
+    `campaigns` is campaign -> split, `POOL` or None (excluded); `left_out` are single runs that were excluded,
+    `ignored` folders no run's name fits.
     """
 
     campaigns: Mapping[str, str | None]
     episodes: Mapping[EpisodeKey, EpisodePlan]
     splits: tuple[Split, ...]
+    left_out: tuple[str, ...]
     ignored: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -38,8 +40,10 @@ def make_plan(settings: Settings, executor: Executor, progress: Progress) -> Bui
     source = settings.source
     assigned = assign_campaigns(source.campaigns(), settings.rule)
     campaigns = [source.campaign(name) for name, split in assigned.items() if split is not None]
-    faults = [fault for campaign in campaigns for fault in campaign.faults]
-    keys = [key for campaign in campaigns for key in _chosen(campaign, settings.max_runs_per_campaign)]
+    faults = [f for campaign in campaigns for f in campaign.faults if not settings.rule.leaves_out(f.where)]
+    every = [key for campaign in campaigns for key in campaign.runs]
+    left_out = tuple(str(key) for key in every if settings.rule.leaves_out(str(key)))
+    keys = [key for campaign in campaigns for key in _chosen(campaign, settings)]
     episodes: dict[EpisodeKey, EpisodePlan] = {}
     rejected: list[Rejected] = []
     with progress.stage("plan", len(keys), "runs") as meter:
@@ -55,11 +59,12 @@ def make_plan(settings: Settings, executor: Executor, progress: Progress) -> Bui
     episodes = {key: episodes[key] for key in sorted(episodes)}
     splits = make_splits({key: plan.frames for key, plan in episodes.items()}, settings.rule)
     ignored = tuple(name for campaign in campaigns for name in campaign.ignored)
-    return BuildPlan(assigned, episodes, splits, ignored, _warnings(settings, episodes, splits))
+    return BuildPlan(assigned, episodes, splits, left_out, ignored, _warnings(settings, episodes, splits))
 
 
-def _chosen(campaign: Campaign, most: int) -> list[EpisodeKey]:
-    return list(campaign.runs[: most or None])
+def _chosen(campaign: Campaign, settings: Settings) -> list[EpisodeKey]:
+    runs = [key for key in campaign.runs if not settings.rule.leaves_out(str(key))]
+    return runs[: settings.max_runs_per_campaign or None]
 
 
 def _warnings(

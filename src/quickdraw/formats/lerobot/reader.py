@@ -118,6 +118,7 @@ class SplitReader:
         import imageio.v3 as iio
 
         self._refuse_unknown("camera", camera, self.cameras)
+        self._refuse_unknown("episode", episode, range(len(self.episodes)))
         key, row = f"observation.images.{camera}", self.episodes[episode]
         indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
         path = self.root / self.info["video_path"].format(video_key=key, **indices)
@@ -132,9 +133,10 @@ class SplitReader:
         if shown != row["length"]:
             raise VideoError(str(path), f"{shown} pictures of episode {episode}", f"{row['length']}, one per row")
 
-    def _refuse_unknown(self, kind: str, name: str, known: Sequence[str]) -> None:
+    def _refuse_unknown[T](self, kind: str, name: T, known: Sequence[T]) -> None:
         if name not in known:
-            raise Refused([Fault(str(self.root), kind, name, f"one of {', '.join(known)}")])
+            expected = str(known) if isinstance(known, range) else ", ".join(map(str, known))
+            raise Refused([Fault(str(self.root), kind, str(name), f"one of {expected}")])
 
 
 def _dimension_names(names: Any, width: int) -> Sequence[object]:
