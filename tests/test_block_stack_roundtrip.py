@@ -210,7 +210,7 @@ def test_the_longest_train_episode_is_no_longer_than_the_shortest_of_val(builds:
 def decoded(path: Path) -> Iterator[Pixels]:
     with av.open(str(path)) as container:
         for frame in container.decode(video=0):
-            yield frame.to_ndarray(format="rgb24")  # type: ignore[misc]
+            yield frame.to_ndarray(format="rgb24")
 
 
 def published(build: Build, split: str, camera: str, number: int) -> Iterator[Pixels]:
@@ -225,7 +225,7 @@ def published(build: Build, split: str, camera: str, number: int) -> Iterator[Pi
 def source_pictures(run: Path, camera: str, wanted: set[int], hw: tuple[int, int]) -> dict[int, Pixels]:
     """The numbered pictures of a camera file, decoded to RGB and scaled by OpenCV's area method."""
     return {
-        k: cv2.resize(rgb, (hw[1], hw[0]), interpolation=cv2.INTER_AREA)  # type: ignore[misc]
+        k: cv2.resize(rgb, (hw[1], hw[0]), interpolation=cv2.INTER_AREA)
         for k, rgb in enumerate(decoded(run / f"video/{camera}.mp4"))
         if k in wanted
     }

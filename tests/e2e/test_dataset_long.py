@@ -80,7 +80,7 @@ class Silent:
 def plan_of(*seconds: int) -> BuildPlan:
     settings = Settings(
         name="long",
-        source=Lengths(seconds),  # type: ignore[arg-type]
+        source=Lengths(seconds),
         rule=SplitRule(0.1, 2, (), ()),
         encoding=Encoding(144, 192, RATE, crf=18, preset="veryfast", gop=2),
         stats="train",

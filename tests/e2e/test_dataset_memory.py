@@ -40,4 +40,5 @@ def test_a_worker_needs_as_much_memory_for_two_minutes_as_for_20_seconds(
     subprocess.run(encode, check=True)
     peaks = {s: peak_kb(looped(gop, s * RATE // 60, tmp_path / f"{s}.mp4"), s, tmp_path / f"f{s}") for s in (20, 120)}
     record_property("peak memory [kB] by seconds", peaks)
+    print(peaks)
     assert peaks[120] == pytest.approx(peaks[20], rel=0.1), peaks

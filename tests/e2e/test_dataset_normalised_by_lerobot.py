@@ -79,7 +79,7 @@ def normalised(
         episode.arrays = dict(episode.arrays) | {"action": awkward_actions(evaluation=False)}
         synthetic.pack(folder / "awkward", synthetic.dataset_spec(cameras=("scene_left",)), [episode])
         for name, rows in given.items():
-            np.savez(folder / f"{name}.npz", **rows)  # type: ignore[arg-type]
+            np.savez(folder / f"{name}.npz", **rows)
         roots = {name: folder if name == "awkward" else sample_dataset for name in given}
         splits = [{"root": roots[name] / name, "rows": folder / f"{name}.npz"} for name in given]
         answer = lerobot("normalise", {"splits": splits, "target": folder / "out.npz"})

@@ -40,7 +40,7 @@ episode = EpisodePlan(
 )  # fmt: skip
 fragment = Fragment(folder, episode)
 encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
-result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding))  # type: ignore[arg-type]
+result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding))
 assert result == pictures, result
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
 print(int(peak.split()[1]))

@@ -17,7 +17,7 @@ def _refuse(*_: object) -> NoReturn:
     raise RuntimeError("a test reached for the network")
 
 
-socket.socket.connect = _refuse  # type: ignore[method-assign,assignment]
+socket.socket.connect = _refuse
 
 
 def question() -> dict[str, Any]:

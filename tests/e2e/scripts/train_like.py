@@ -31,7 +31,7 @@ meta = split.meta
 sampler = EpisodeAwareSampler(meta.episodes["dataset_from_index"], meta.episodes["dataset_to_index"], shuffle=True)
 batch = next(iter(torch.utils.data.DataLoader(split, batch_size=4, sampler=sampler, num_workers=0)))
 if not torchcodec_loads():
-    streaming.decode_video_frames_torchcodec = pyav_instead  # type: ignore[assignment]
+    streaming.decode_video_frames_torchcodec = pyav_instead
 stream = StreamingLeRobotDataset("local/split", root=asked["root"], shuffle=False, return_uint8=True, buffer_size=7)
 answer({
     "policy": {name: [feature.type.value, list(feature.shape)] for name, feature in policy.items()},

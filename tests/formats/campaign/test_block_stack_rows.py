@@ -71,7 +71,7 @@ def rows_by_hand(tiny: TinyRun, rate_hz: int) -> tuple[list[int], list[int], dic
     while Fraction(len(ticks), rate_hz) < t_hi - t_lo:
         ticks.append(t_lo + Fraction(len(ticks), rate_hz))
     index = {
-        name: [min(range(len(t)), key=lambda i, t=t, tick=tick: (abs(t[i] - tick), i)) for tick in ticks]  # type: ignore[misc]
+        name: [min(range(len(t)), key=lambda i, t=t, tick=tick: (abs(t[i] - tick), i)) for tick in ticks]
         for name, t in streams.items()
     }
     return index.pop("controller"), index.pop("arm"), index

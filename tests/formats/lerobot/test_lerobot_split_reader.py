@@ -122,7 +122,7 @@ def test_late_episodes_of_joined_files_show_their_own_pictures_one_a_row(
 def test_stopping_after_the_first_picture_leaves_nothing_running(joined: Path) -> None:
     pictures = SplitReader(joined).pictures(2, "scene_left")
     assert next(pictures).shape == (48, 64, 3)
-    pictures.close()  # type: ignore[attr-defined]
+    pictures.close()
 
 
 def test_the_reader_tells_rate_cameras_and_statistics(sample_dataset: Path) -> None:
