@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import socket
 import sys
@@ -35,7 +36,7 @@ def answer(document: dict[str, Any]) -> None:
 def torchcodec_loads() -> bool:
     """Whether FFmpeg's shared libraries are there for torchcodec."""
     try:
-        import torchcodec  # noqa: F401
+        importlib.import_module("torchcodec")
     except (ImportError, OSError, RuntimeError):
         return False
     return True

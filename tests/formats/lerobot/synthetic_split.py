@@ -135,7 +135,10 @@ def fake_episode(number: int, frames: int, folder: Path, task: str | None = None
     return FakeEpisode(number, frames, folder, f"task {number % 2}" if task is None else task, arrays)
 
 
-def dataset_spec(limits: Limits = Limits(), cameras: tuple[str, ...] = CAMERAS, **changes: Any) -> DatasetSpec:  # noqa: B008
+DEFAULT_LIMITS = Limits()
+
+
+def dataset_spec(limits: Limits = DEFAULT_LIMITS, cameras: tuple[str, ...] = CAMERAS, **changes: Any) -> DatasetSpec:
     """What the synthetic splits have in common."""
     common: dict[str, Any] = {"rate_hz": RATE_HZ, "robot_type": "xarm7", "features": (STATE, ACTION),
                               "height_px": HEIGHT_PX, "width_px": WIDTH_PX, "video_info": ENCODING.info()}  # fmt: skip
