@@ -41,6 +41,7 @@ STATE = FeatureSpec(
     unit=("mm",) * 3 + ("",) * 7 + ("rad",) * 7,
     identity_dims=(3, 4, 5, 6, 7, 8),
 )
+CUBE_CAMERAS = ("scene_right", "gripper_right_top")  # of the views cubes are measured in, scene and wrist
 ACTION = FeatureSpec(name="action", names=AXES, unit=("",) * 5)
 
 

@@ -35,6 +35,18 @@ class Video:
 
 
 @dataclass
+class Cube:
+    """What counts as a cube."""
+
+    min_value: float = MISSING
+    min_saturation: float = MISSING
+    peak_saturation: float = MISSING
+    min_area_px: float = MISSING
+    evidence_area_px: float = MISSING
+    evidence_share: float = MISSING
+
+
+@dataclass
 class BlockStackSource:
     """Options of `+processor=block_stack`; defaults, units and reasons stand in configs/processor/block_stack.yaml."""
 
@@ -53,6 +65,8 @@ class BlockStackSource:
     max_runs_per_campaign: int = MISSING
     video: Video = field(default_factory=Video)
     lerobot_stats: str = MISSING
+    objects: str = MISSING
+    cube: Cube = field(default_factory=Cube)
 
 
 @dataclass

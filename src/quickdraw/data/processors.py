@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickdraw.data.config import USAGE, Command, Config, help_lines, parse
+from quickdraw.data.ranges import range_faults
 from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
 
 if TYPE_CHECKING:
+    from quickdraw.core.cubes import CubeRule
     from quickdraw.pipeline.executors import Executor
     from quickdraw.pipeline.plan import BuildPlan
     from quickdraw.pipeline.settings import Settings
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
-PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 LEAVE_OUT = (
     "a run is left out by naming it, campaign/run, in +source.exclude_globs=[...] beside what is there by default"
 )
@@ -43,7 +44,7 @@ def block_stack(config: Config) -> Settings:
     from quickdraw.video.encoding import Encoding
 
     source = config.source
-    faults = _range_faults(config)
+    faults = range_faults(config)
     if faults or source.dir is None:
         raise Refused(faults)
     val_runs = tuple(source.val_runs) if source.val_from is None else val_runs_of(Path(source.val_from))
@@ -64,11 +65,23 @@ def block_stack(config: Config) -> Settings:
             val_runs=val_runs,
         ),
         encoding=Encoding(height_px, width_px, source.target_hz, crf=video.crf, preset=video.preset, gop=video.gop),
+        cubes=_cube_rule(config),
         stats="split" if source.lerobot_stats == "split" else "train",
         max_runs_per_campaign=source.max_runs_per_campaign,
         output=output,
         content=_content(config, val_runs),
     )
+
+
+def _cube_rule(config: Config) -> CubeRule | None:
+    """How cubes are measured; None where they are not wanted, or not shown."""
+    from quickdraw.core.cubes import CubeRule
+    from quickdraw.core.hues import CubeThresholds
+    from quickdraw.data.block_stack import CUBE_CAMERAS
+
+    if config.source.objects == "none" or not set(CUBE_CAMERAS) <= set(config.source.cameras):
+        return None
+    return CubeRule(CUBE_CAMERAS, CubeThresholds(**vars(config.source.cube)))
 
 
 PROCESSORS = {"block_stack": block_stack}
@@ -80,38 +93,6 @@ def _content(config: Config, val_runs: Sequence[str]) -> dict[str, Any]:
 
     options = {name: value for name, value in asdict(config.source).items() if name not in NOT_CONTENT}
     return options | {"val_runs": list(val_runs)}
-
-
-def _range_faults(config: Config) -> list[Fault]:
-    """Every option outside its range."""
-    from quickdraw.formats.campaign.layout import CAMERAS
-
-    source, video = config.source, config.source.video
-    even = len(source.hw) == 2 and all(16 <= size <= 4320 and size % 2 == 0 for size in source.hw)
-    known = source.cameras and set(source.cameras) <= set(CAMERAS) and len(set(source.cameras)) == len(source.cameras)
-    plain = source.name not in ("", ".", "..") and "/" not in source.name and source.name.isprintable()
-    checks: list[tuple[bool, str, Any, str]] = [
-        (bool(source.dir), "source.dir", source.dir, "a raw campaign tree"),
-        (config.output.dir != "", "output.dir", repr(config.output.dir), "a folder, or null"),
-        (plain, "source.name", source.name, "a folder name"),
-        (1 <= source.target_hz <= 1000, "source.target_hz", source.target_hz, "1 to 1000 Hz, whole"),
-        (even, "source.hw", source.hw, "[height,width], both even, 16 to 4320 px"),
-        (bool(known), "source.cameras", source.cameras, f"different ones of {', '.join(CAMERAS)}"),
-        (source.workers is None or 1 <= source.workers <= 512, "source.workers", source.workers, "1 to 512, or null"),
-        (0 < source.val_frac < 1, "source.val_frac", source.val_frac, "between 0 and 1"),
-        (source.val_floor >= 1, "source.val_floor", source.val_floor, "at least 1"),
-        (source.val_from != "", "source.val_from", repr(source.val_from), "a built dataset, or null"),
-        (not (source.val_runs and source.val_from), "source.val_from", source.val_from, "not together with val_runs"),
-        (source.max_runs_per_campaign >= 0, "source.max_runs_per_campaign", source.max_runs_per_campaign, "0 or more"),
-        (0 <= video.crf <= 51, "source.video.crf", video.crf, "0 to 51"),
-        (video.preset in PRESETS, "source.video.preset", video.preset, f"one of {', '.join(PRESETS)}"),
-        (1 <= video.gop <= 250, "source.video.gop", video.gop, "1 to 250 pictures"),
-        (source.lerobot_stats in ("train", "split"), "source.lerobot_stats", source.lerobot_stats, "train or split"),
-    ]
-    return [
-        Fault(COMMAND_LINE, name, str(value), expected, option=f"+{name}=...")
-        for right, name, value, expected in checks if not right
-    ]  # fmt: skip
 
 
 def local(config: Config) -> AbstractContextManager[Executor]:
@@ -137,7 +118,7 @@ def run(command: Command) -> None:
     progress = for_this_output()
     with EXECUTORS[command.executor](command.config) as executor:
         plan = make_plan(settings, executor, progress)
-        for line in (*describe(plan, settings), *_idle_globs(command, plan)):
+        for line in (*describe(plan, settings), *_idle_globs(command, plan), *_cubeless(command, settings)):
             progress.note(line)
         if not command.config.dry_run:
             build(plan, settings, executor, progress)
@@ -153,6 +134,14 @@ def _idle_globs(command: Command, plan: BuildPlan) -> Iterator[str]:
             for glob in getattr(command.config.source, option):
                 if not any(fnmatchcase(name, glob) for name in names):
                     yield f"warning: source.{option}: {glob} matches nothing"
+
+
+def _cubeless(command: Command, settings: Settings) -> Iterator[str]:
+    """A warning where cubes are left out because a camera is."""
+    from quickdraw.data.block_stack import CUBE_CAMERAS
+
+    if settings.cubes is None and command.config.source.objects == "auto":
+        yield f"warning: no observation.objects.cube: it is measured in {' and '.join(CUBE_CAMERAS)}, not both exported"
 
 
 def main(arguments: Sequence[str]) -> int:

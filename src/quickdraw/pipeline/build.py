@@ -11,6 +11,7 @@ from quickdraw.core.episode import Rejected
 from quickdraw.core.statistics import Statistics
 from quickdraw.errors import Refused
 from quickdraw.formats.json_document import write_json
+from quickdraw.pipeline.cubes import Member, split_cubes
 from quickdraw.pipeline.documents import PROVENANCE, provenance, summary
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.fragments import Fragment
@@ -28,7 +29,8 @@ def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Pro
     with staging(settings.output) as folder:
         stages = _Stages(plan, settings, executor, progress, folder)
         stages.map()
-        stages.pack(stages.measure())
+        members = stages.members()
+        stages.pack(members, stages.measure(members))
         stages.write_log()
         publish(stages.dataset, settings.output)
     return settings.output
@@ -59,7 +61,8 @@ class _Stages:
     def map(self) -> None:
         """Make every fragment. Raises Refused with the faults of all that could not be made."""
         every = [fragment for split in self.fragments().values() for fragment in split]
-        tasks = list(map_tasks(self.settings.source, every, self.settings.encoding))
+        settings = self.settings
+        tasks = list(map_tasks(settings.source, every, settings.encoding, settings.cubes))
         rejected: list[Rejected] = []
         with self.progress.stage("map", sum(task.cost for task in tasks), "pictures") as meter:
             for result in self.executor.run(run_task, tasks):
@@ -70,27 +73,39 @@ class _Stages:
         if rejected:
             raise Refused(faults_of(rejected))
 
-    def measure(self) -> dict[str, dict[str, Statistics]]:
+    def members(self) -> dict[str, tuple[Member, ...]]:
+        """Split name -> its episodes as it packs them, each split with the cubes there is evidence for in it."""
+        members, rule = {}, self.settings.cubes
+        for name, fragments in self.fragments().items():
+            cubes = None
+            if rule:
+                tracks = [[fragment.track(camera) for camera in rule.cameras] for fragment in fragments]
+                cubes = split_cubes(rule, tracks, self.settings.encoding.picture_px)
+                self.progress.note(f"cubes in {name}: {', '.join(cubes.palette) or 'none'}")
+            members[name] = tuple(Member(fragment, cubes) for fragment in fragments)
+        return members
+
+    def measure(self, members: dict[str, tuple[Member, ...]]) -> dict[str, dict[str, Statistics]]:
         """Plain statistics of train, and of every split where each is to carry its own."""
-        spec, fragments = self.settings.dataset_spec(), self.fragments()
-        names = ["train"] if self.settings.stats == "train" else list(fragments)
+        spec = self.settings.dataset_spec()
+        names = ["train"] if self.settings.stats == "train" else list(members)
         measured = {}
         with self.progress.stage("measure", len(names), "splits") as meter:
-            tasks = [MeasureTask(name, spec, fragments[name]) for name in names]
+            tasks = [MeasureTask(name, spec, members[name]) for name in names]
             for name, statistics in self.executor.run(measure, tasks):
                 measured[name] = statistics
                 meter.advance(1)
         return measured
 
-    def pack(self, measured: dict[str, dict[str, Statistics]]) -> None:
+    def pack(self, members: dict[str, tuple[Member, ...]], measured: dict[str, dict[str, Statistics]]) -> None:
         """Write every split and the documents beside them."""
-        spec, fragments = self.settings.dataset_spec(), self.fragments()
+        spec = self.settings.dataset_spec()
         trainer = trainer_statistics(spec, measured["train"])
         pin = self.settings.stats == "train"
-        traced = provenance(self.plan, self.settings, fragments)
+        traced = provenance(self.plan, self.settings, members)
         tasks = [
-            PackTask(self.dataset, name, spec, members, trainer if pin else measured[name], pin)
-            for name, members in fragments.items()
+            PackTask(self.dataset, name, spec, episodes, trainer if pin else measured[name], pin)
+            for name, episodes in members.items()
         ]
         with self.progress.stage("pack", sum(map(self.plan.frames, self.plan.splits)), "rows") as meter:
             for rows in self.executor.run(pack, tasks):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import quickdraw
+from quickdraw.core.cubes import VIEWS, Track
 from quickdraw.core.split import Split
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
-from quickdraw.pipeline.fragments import Fragment
+from quickdraw.pipeline.cubes import Member
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.settings import Settings
 
@@ -66,7 +67,7 @@ def _card(plan: BuildPlan, split: Split, settings: Settings) -> dict[str, Any]:
     }
 
 
-def provenance(plan: BuildPlan, settings: Settings, fragments: Mapping[str, tuple[Fragment, ...]]) -> dict[str, Any]:
+def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
     """provenance.json: with what, how configured, and from which files each episode was made."""
     return {
         "quickdraw": quickdraw.__version__,
@@ -74,20 +75,27 @@ def provenance(plan: BuildPlan, settings: Settings, fragments: Mapping[str, tupl
         "processor": settings.source.processor,
         "name": settings.name,
         "config": dict(settings.content),
-        "features": {f.name: {"names": list(f.names), "unit": list(f.unit)} for f in settings.source.features},
+        "features": {f.name: {"names": list(f.names), "unit": list(f.unit)} for f in settings.dataset_spec().features},
         "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
         "excluded_runs": list(plan.left_out),
         "ignored": list(plan.ignored),
+        **_palettes(members),
         "episodes": [
-            _episode(split, number, fragment, settings.source.rate_hz)
+            _episode(split, number, member)
             for split in plan.splits
-            for number, fragment in enumerate(fragments[split.name])
+            for number, member in enumerate(members[split.name])
         ],
     }
 
 
-def _episode(split: Split, number: int, fragment: Fragment, rate_hz: int) -> dict[str, Any]:
-    plan = fragment.plan
+def _palettes(members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
+    """The colours of cubes in each split, where they were looked for."""
+    palettes = {name: list(episodes[0].cubes.palette) for name, episodes in members.items() if episodes[0].cubes}
+    return {"palette": palettes} if palettes else {}
+
+
+def _episode(split: Split, number: int, member: Member) -> dict[str, Any]:
+    plan = member.fragment.plan
     return {
         "split": split.name,
         "episode_index": number,
@@ -98,8 +106,19 @@ def _episode(split: Split, number: int, fragment: Fragment, rate_hz: int) -> dic
         "t_hi_s": plan.t_hi_s,
         "displacement": {stream: asdict(moved) for stream, moved in plan.displacement.items()},
         **plan.provenance,
-        "sources": fragment.sources(),
+        **seen(member.tracks()),
+        "sources": member.fragment.sources(),
     }
+
+
+def seen(tracks: Sequence[Track]) -> dict[str, Any]:
+    """What was seen of the cubes in an episode, whatever its split's palette: share of the rows, and hue, by view."""
+    return {"cubes": {view: _view(track) for view, track in zip(VIEWS, tracks, strict=True)}} if tracks else {}
+
+
+def _view(track: Track) -> dict[str, Any]:
+    hues = {colour: peak.hue_deg for colour, peak in track.peaks.items()}
+    return {"visible_share": track.visible_share(), "hue_deg": hues}
 
 
 def read_provenance(dataset: Path) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""What the map stage makes of one episode, on disk: rows, a clip and a colour histogram per camera, source digests."""
+"""What the map stage makes of one episode, on disk: rows, source digests, and what each camera gave.
+
+That is a clip, a colour histogram and, where cubes are measured, what was seen of them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from quickdraw.core.cubes import Track
 from quickdraw.core.episode import EpisodePlan, Float32
 from quickdraw.core.grid import Int64
+from quickdraw.core.hues import Peak
 from quickdraw.core.statistics import Statistics, of_histogram
+
+PEAK = [("name", "U8"), ("hue_bin", "i8"), ("saturation", "f8")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,17 @@ class Fragment:
         """Keep a camera's histogram and what its source file was."""
         np.savez(self.folder / f"{camera}.npz", counts=counts, pictures=pictures)
         self._write_digests(camera, digests)
+
+    def track(self, camera: str) -> Track:
+        """What the camera saw of the cubes."""
+        with np.load(self.folder / f"{camera}.track.npz") as arrays:
+            peaks = {str(name): Peak(int(hue), float(saturation)) for name, hue, saturation in arrays["peaks"]}
+            return Track(arrays["sightings"], peaks)
+
+    def write_track(self, camera: str, track: Track) -> None:
+        """Keep what the camera saw of the cubes."""
+        peaks = np.array([(name, peak.hue_bin, peak.saturation) for name, peak in track.peaks.items()], PEAK)
+        np.savez(self.folder / f"{camera}.track.npz", sightings=track.sightings, peaks=peaks)
 
     def _write_digests(self, part: str, digests: Mapping[str, Any]) -> None:
         (self.folder / f"{part}.sources.json").write_text(json.dumps(digests))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from quickdraw.core.cubes import CubeRule
 from quickdraw.core.episode import EpisodePlan, FileStamp, Rejected
-from quickdraw.core.grid import Int64
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.fragments import Fragment, digest
 from quickdraw.pipeline.source import Source
-from quickdraw.video.decoding import rgb_pictures
+from quickdraw.pipeline.tracking import HueSurvey
+from quickdraw.video.decoding import as_rgb, pictures
 from quickdraw.video.encoding import Encoding
 from quickdraw.video.transcode import transcode
 
@@ -42,12 +44,16 @@ class RowsTask:
 
 @dataclass(frozen=True, slots=True)
 class PicturesTask:
-    """Transcode one camera of an episode, then measure the pictures as they are published."""
+    """Transcode one camera of an episode, then measure the pictures as they are published.
+
+    Cubes are measured where `cubes` says how and the camera is one of theirs.
+    """
 
     source: Source
     fragment: Fragment
     camera: str
     encoding: Encoding
+    cubes: CubeRule | None
 
     @property
     def cost(self) -> int:
@@ -55,27 +61,36 @@ class PicturesTask:
         return self.fragment.frames
 
     def __call__(self) -> None:
-        """Digest, transcode, decode the clip, count its colours, keep."""
+        """Digest, transcode, decode the clip, count its colours, look for cubes, keep."""
         plan, clip = self.fragment.plan, self.fragment.clip(self.camera)
         file = plan.videos[self.camera]
         digests = {file: digest(self.source.path(plan.key, file))}
         clip.parent.mkdir(parents=True, exist_ok=True)
         transcode(self.source.frame_plan(plan, self.camera), clip, self.encoding)
         refuse_changed(self.source, plan, [file])
-        sampled = sampled_frames(plan.frames)
         try:
-            counts = self._count_colours(clip, sampled)
+            self._read_back(clip, digests)
         except VideoError as error:  # the clip is ours, and so is the fault
             raise InvariantError(str(error)) from error
-        self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
 
-    def _count_colours(self, clip: Path, sampled: Int64) -> Int64:
-        """`(3, 256)` int64 pixels per channel and level of the pictures numbered `sampled`."""
+    def _read_back(self, clip: Path, digests: Mapping[str, Any]) -> None:
+        """Count colours in the pictures lerobot would sample, and follow the cubes through all of them."""
+        sampled = set(sampled_frames(self.fragment.frames).tolist())
         stride = sampled_stride(self.encoding.height_px, self.encoding.width_px)
+        tracked = self.cubes is not None and self.camera in self.cubes.cameras
+        survey = HueSurvey(self.cubes.thresholds) if self.cubes and tracked else None
         counts = np.zeros((3, LEVELS), np.int64)
-        for rgb in rgb_pictures(clip, sampled):
-            counts += histogram(np.ascontiguousarray(rgb[::stride, ::stride]))
-        return counts
+        for number, picture in enumerate(pictures(clip)):
+            surveyed = survey is not None and survey.wants(number)
+            if surveyed or number in sampled:
+                rgb = as_rgb(picture)
+                if number in sampled:
+                    counts += histogram(np.ascontiguousarray(rgb[::stride, ::stride]))
+                if survey and surveyed:
+                    survey.add(rgb)
+        if survey:
+            self.fragment.write_track(self.camera, survey.follow(pictures(clip), self.fragment.frames))
+        self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
 
 
 def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> None:
@@ -94,11 +109,13 @@ def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> N
 type MapTask = RowsTask | PicturesTask
 
 
-def map_tasks(source: Source, fragments: list[Fragment], encoding: Encoding) -> Iterator[MapTask]:
+def map_tasks(
+    source: Source, fragments: list[Fragment], encoding: Encoding, cubes: CubeRule | None
+) -> Iterator[MapTask]:
     """Every task of a build, the longest first, so that all workers are busy to the end."""
     for fragment in sorted(fragments, key=lambda f: (-f.frames, f.plan.key)):
         for camera in source.cameras:
-            yield PicturesTask(source, fragment, camera, encoding)
+            yield PicturesTask(source, fragment, camera, encoding, cubes)
     for fragment in fragments:
         yield RowsTask(source, fragment)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from quickdraw.core.cubes import CUBE, CubeRule
 from quickdraw.core.split import SplitRule
 from quickdraw.formats.lerobot.schema import DatasetSpec
 from quickdraw.pipeline.source import Source
@@ -20,13 +21,15 @@ class Settings:
     """One build.
 
     `content` is the part of the configuration that can change the dataset, JSON-ready, for provenance; `stats` says
-    whose statistics each split's stats.json carries. `max_runs_per_campaign` 0 is all.
+    whose statistics each split's stats.json carries; without `cubes` none are
+    measured. `max_runs_per_campaign` 0 is all.
     """
 
     name: str
     source: Source
     rule: SplitRule
     encoding: Encoding
+    cubes: CubeRule | None
     stats: StatsMode
     max_runs_per_campaign: int
     output: Path
@@ -37,7 +40,7 @@ class Settings:
         return DatasetSpec(
             rate_hz=self.source.rate_hz,
             robot_type=self.source.robot_type,
-            features=self.source.features,
+            features=(*self.source.features, *([CUBE] if self.cubes else [])),
             cameras=self.source.cameras,
             height_px=self.encoding.height_px,
             width_px=self.encoding.width_px,

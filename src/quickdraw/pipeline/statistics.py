@@ -1,4 +1,4 @@
-"""Statistics of a split, from its fragments."""
+"""Statistics of a split, from its episodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from quickdraw.core.normalization import for_training
 from quickdraw.core.statistics import LEVELS, Statistics, of_histogram, of_rows
 from quickdraw.formats.lerobot.schema import DatasetSpec
-from quickdraw.pipeline.fragments import Fragment
+from quickdraw.pipeline.cubes import Member
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +19,17 @@ class MeasureTask:
 
     split: str
     spec: DatasetSpec
-    fragments: tuple[Fragment, ...]
+    members: tuple[Member, ...]
 
 
 def measure(task: MeasureTask) -> tuple[str, dict[str, Statistics]]:
     """The split's name and its plain statistics by feature, over all rows and all sampled pictures."""
-    rows = [fragment.rows() for fragment in task.fragments]
+    rows = [member.rows() for member in task.members]
     statistics = {f.name: of_rows(np.concatenate([r[f.name] for r in rows])) for f in task.spec.features}
     for camera in task.spec.cameras:
         counts, pictures = np.zeros((3, LEVELS), np.int64), 0
-        for fragment in task.fragments:
-            more, sampled = fragment.picture_counts(camera)
+        for member in task.members:
+            more, sampled = member.picture_counts(camera)
             counts += more
             pictures += sampled
         statistics[task.spec.video_key(camera)] = of_histogram(counts, pictures)

@@ -19,7 +19,6 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from quickdraw.core.grid import Int64
 from quickdraw.errors import VideoError
 
 # One thread: tasks are what runs in parallel, and slice threads hide corrupt pictures. `explode` stops at damage
@@ -95,9 +94,6 @@ def _refuse_odd(path: Path, number: int, frame: VideoFrame, size: tuple[int, int
         raise VideoError(str(path), f"rotation metadata of {frame.rotation} degrees", "pictures stored upright")
 
 
-def rgb_pictures(path: Path, wanted: Int64) -> Iterator[npt.NDArray[np.uint8]]:
-    """The pictures numbered `wanted` `(K,)` int64, ascending, each `(H, W, 3)` uint8 RGB. Decodes the whole file."""
-    numbers = set(wanted.tolist())
-    for number, frame in enumerate(pictures(path)):
-        if number in numbers:
-            yield np.asarray(frame.to_ndarray(format="rgb24"), np.uint8)
+def as_rgb(picture: VideoFrame) -> npt.NDArray[np.uint8]:
+    """A decoded picture as `(H, W, 3)` uint8 RGB."""
+    return np.asarray(picture.to_ndarray(format="rgb24"), np.uint8)

@@ -35,6 +35,11 @@ class Encoding:
     preset: str
     gop: int
 
+    @property
+    def picture_px(self) -> int:
+        """Pixels of a picture."""
+        return self.height_px * self.width_px
+
     def open_stream(self, container: OutputContainer) -> VideoStream:
         """Add the encoder to a container."""
         options = {"crf": str(self.crf), "preset": self.preset, "g": str(self.gop), **FIXED}

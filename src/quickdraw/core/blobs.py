@@ -1,0 +1,62 @@
+"""Cubes in one picture: the blobs of each colour, as where they are and how much is seen of them."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from quickdraw.core.episode import Float32
+from quickdraw.core.hues import COLOURS, REFERENCE_PX, CubeThresholds
+
+Mask = npt.NDArray[np.uint8]
+
+# A cube has a core: so many pixels [at 144 x 192] of nearly its full saturation, all of whose neighbours are its own.
+# The rim that subsampled chroma draws around another cube has none.
+CORE_PX = 3
+# What the gripper cuts off a cube may be smaller than a speck, where it lies beside a larger part: within so many times
+# the side of both together.
+PART_AREA, PART_REACH = 1 / 3, 2.0
+_NEIGHBOURS = np.ones((3, 3), np.uint8)
+
+
+def measure(rgb: npt.NDArray[np.uint8], ballot: npt.NDArray[np.uint8], thresholds: CubeThresholds) -> Float32:
+    """`(4, 3)` float32 per colour of `COLOURS`: centre x / W, centre y / H, area [px]; zeros where it is not seen.
+
+    `rgb` `(H, W, 3)` uint8; `ballot` as `hues.votes` gives it. A pixel covers [i, i + 1), so that the middle of the
+    picture is (0.5, 0.5) at any size.
+    """
+    found = np.zeros((len(COLOURS), 3), np.float32)
+    hue, saturation, value = cv2.split(cv2.LUT(cv2.cvtColor(rgb, cv2.COLOR_RGB2HSV), ballot))
+    bits = np.asarray(cv2.bitwise_and(cv2.bitwise_and(hue, saturation), value), np.uint8)
+    scale = bits.size / REFERENCE_PX
+    for bit in range(len(COLOURS)):
+        found[bit] = _object(bits, bit, max(1.0, thresholds.min_area_px * scale), max(1.0, CORE_PX * scale))
+    return found
+
+
+def _object(bits: Mask, bit: int, min_area_px: float, core_px: float) -> tuple[float, float, float]:
+    """Centre and area of one colour: every blob that would do as a cube, and the smaller parts beside them."""
+    mask: Mask = bits & np.uint8(1 << bit)
+    left, top, width, height = cv2.boundingRect(mask)
+    if width * height < min_area_px:
+        return 0.0, 0.0, 0.0
+    rows = slice(max(0, top - 1), top + height + 1)  # one pixel more, so that the blobs end inside
+    columns = slice(max(0, left - 1), left + width + 1)
+    mask = np.asarray(cv2.medianBlur(mask[rows, columns], 3), np.uint8)  # no rims of one pixel, no holes of one
+    count, labels, stats, centres = cv2.connectedComponentsWithStats(mask)
+    areas = stats[:, cv2.CC_STAT_AREA]
+    core = np.asarray(cv2.erode(mask, _NEIGHBOURS), np.uint8) & (bits[rows, columns] >> 4)
+    cores = np.bincount(labels[core > 0], minlength=count)
+    cubes = (areas >= min_area_px) & (cores >= core_px)
+    cubes[0] = False  # the background
+    if not cubes.any():
+        return 0.0, 0.0, 0.0
+    main = int(np.where(cubes, areas, 0).argmax())
+    distance = np.hypot(*(centres - centres[main]).T)
+    parts = (areas >= min_area_px * PART_AREA) & (distance <= PART_REACH * np.sqrt(areas + areas[main]))
+    parts[0] = False
+    kept = cubes | parts
+    area = int(areas[kept].sum())
+    x, y = areas[kept] @ centres[kept] / area + 0.5
+    return (x + columns.start) / bits.shape[1], (y + rows.start) / bits.shape[0], area

@@ -1,0 +1,72 @@
+"""Cubes in a split: its palette, decided when it is packed, and its episodes' rows with the cubes among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quickdraw.core.cubes import CUBE, CubeRule, Track, colours_in, cube_rows
+from quickdraw.core.episode import Float32
+from quickdraw.core.grid import Int64
+from quickdraw.core.hues import COLOURS
+from quickdraw.core.statistics import Statistics
+from quickdraw.pipeline.fragments import Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCubes:
+    """How one split shows cubes: by which rule, in which colours, at how many pixels a picture."""
+
+    rule: CubeRule
+    palette: tuple[str, ...]
+    picture_px: int
+
+    def rows(self, tracks: Sequence[Track]) -> Float32:
+        """`(T, 32)` float32 of one episode, from the tracks of the rule's cameras."""
+        return cube_rows(tracks, self.palette, self.picture_px)
+
+
+def split_cubes(rule: CubeRule, episodes: Sequence[Sequence[Track]], picture_px: int) -> SplitCubes:
+    """The split whose episodes have these tracks: a colour is in its palette where one of them is evidence for it."""
+    found = {colour for tracks in episodes for colour in colours_in(tracks, picture_px, rule.thresholds)}
+    return SplitCubes(rule, tuple(colour for colour in COLOURS if colour in found), picture_px)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An episode as its split packs it: a fragment, and the cubes in it where they are wanted."""
+
+    fragment: Fragment
+    cubes: SplitCubes | None
+
+    @property
+    def task(self) -> str:
+        """Task text."""
+        return self.fragment.task
+
+    @property
+    def frames(self) -> int:
+        """Number of rows."""
+        return self.fragment.frames
+
+    def rows(self) -> Mapping[str, Float32]:
+        """Feature name -> `(T, D)` float32."""
+        rows = self.fragment.rows()
+        return rows if self.cubes is None else {**rows, CUBE.name: self.cubes.rows(self.tracks())}
+
+    def tracks(self) -> list[Track]:
+        """What the views saw; none where cubes are not wanted."""
+        return [] if self.cubes is None else [self.fragment.track(camera) for camera in self.cubes.rule.cameras]
+
+    def clip(self, camera: str) -> Path:
+        """The camera's encoded pictures."""
+        return self.fragment.clip(camera)
+
+    def picture_counts(self, camera: str) -> tuple[Int64, int]:
+        """Histogram of the camera's sampled pictures, and how many were sampled."""
+        return self.fragment.picture_counts(camera)
+
+    def picture_statistics(self, camera: str) -> Statistics:
+        """Statistics of the camera's sampled pictures."""
+        return self.fragment.picture_statistics(camera)
