@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from quickdraw.sim.arm import Floats
 from quickdraw.sim.barcode import Rgb
 from quickdraw.sim.projection import Pinhole
+from quickdraw.sim.traps import with_stickers
 from quickdraw.sim.world import TABLE_Z_MM
 
 # The texture covers table and floor around it, one pixel a millimetre; row = x, column = y of the world.
@@ -28,14 +29,19 @@ _SUPERSAMPLING: Final = 2
 
 
 @cache
-def table_texture() -> Rgb:
+def table_texture(*, stickers: bool = False) -> Rgb:
     """Wood and floor seen from above (2400, 2600, 3) uint8, read-only: one pixel a millimetre from `ORIGIN_MM`."""
+    picture = with_stickers(table_texture(), ORIGIN_MM) if stickers else _table()
+    picture.setflags(write=False)
+    return picture
+
+
+def _table() -> Rgb:
     rng = np.random.default_rng(20260910)  # the table is the same one in every campaign
     picture = _floor()
     x0, x1 = (int(x - ORIGIN_MM[0]) for x in _TABLE_X_MM)
     y0, y1 = (int(y - ORIGIN_MM[1]) for y in _TABLE_Y_MM)
     picture[x0:x1, y0:y1] = _wood(rng, x1 - x0, y1 - y0)
-    picture.setflags(write=False)
     return picture
 
 

@@ -39,6 +39,11 @@ def _bits(number: int) -> NDArray[np.bool_]:
     return np.array([bool(word >> place & 1) for place in range(_COLUMNS - 1, -1, -1)])
 
 
+def strip_px(height_px: int) -> int:
+    """Height [px] of the painted strip in a picture of `height_px`."""
+    return 2 * round(height_px * _ROW_PART)
+
+
 def paint_frame_number(rgb: Rgb, number: int) -> None:
     """Paint `number` over the top tenth of `rgb` (H, W, 3) uint8, in place.
 
@@ -49,9 +54,9 @@ def paint_frame_number(rgb: Rgb, number: int) -> None:
     height, width = rgb.shape[:2]
     column = np.arange(width) * _COLUMNS // width
     upper = np.where(_bits(number)[column], np.uint8(255), np.uint8(0))
-    row_px = round(height * _ROW_PART)
-    rgb[:row_px] = upper[None, :, None]
-    rgb[row_px : 2 * row_px] = 255 - upper[None, :, None]
+    strip = strip_px(height)
+    rgb[: strip // 2] = upper[None, :, None]
+    rgb[strip // 2 : strip] = 255 - upper[None, :, None]
 
 
 def read_frame_number(rgb: Rgb) -> int:

@@ -13,7 +13,7 @@ from quickdraw.sim.arm import HOME_WORLD_XYZ_MM, FlangePath, Floats
 from quickdraw.sim.control import ServoTarget, shape_stick, shape_trigger
 from quickdraw.sim.spec import RunSpec
 from quickdraw.sim.teleoperator import Operator
-from quickdraw.sim.world import GRIPPER_OPEN, World, fingertip_offset_mm, scattered_cubes
+from quickdraw.sim.world import GRIPPER_OPEN, Cube, World, fingertip_offset_mm, placed_cubes, scattered_cubes
 
 MIN_COMMAND_COUNTS: Final = 15.0
 # From queueing a gripper position to the worker having sent it.
@@ -72,7 +72,7 @@ class _Loop:
         x, y, z = HOME_WORLD_XYZ_MM.tolist()
         self.servo = ServoTarget((x, y, z))
         self.operator = Operator(np.random.default_rng([spec.seed, 3]))
-        self.world = World(scattered_cubes(np.random.default_rng([spec.seed, 4]), len(spec.cube_colours)))
+        self.world = World(_first_cubes(spec))
         self.lag_s = spec.servo_lag_s
         self.plans: list[tuple[float, float, float, float, float]] = []
         self.queued: list[tuple[float, float]] = []
@@ -133,6 +133,12 @@ class _Loop:
                 return x, y, z, yaw
             later = plan
         return later[1:]
+
+
+def _first_cubes(spec: RunSpec) -> list[Cube]:
+    if spec.cube_places is not None:
+        return placed_cubes(spec.cube_places)
+    return scattered_cubes(np.random.default_rng([spec.seed, 4]), len(spec.cube_colours))
 
 
 def roll_out(spec: RunSpec, *, end_s: float) -> Rollout:

@@ -37,6 +37,50 @@ DEFAULT_CAMERAS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class CubePlace:
+    """Where a cube stands when the run begins: its middle [mm, world], its turn about the vertical [deg].
+
+    `level` is the number of cubes below it. `taken_s` after A somebody slides it off the table, away from the arm.
+    """
+
+    x_mm: float
+    y_mm: float
+    turn_deg: float = 0.0
+    level: int = 0
+    taken_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a camera makes of the scene: automatic exposure and white balance that wander, shutter, sensor.
+
+    The picture's brightness swings by `gain_swing` (0.1: between 0.9 and 1.1 times), red by `balance_swing` against
+    blue, each over its period [s], and every camera at another phase. Everything moves for `shutter_s` around a stamp.
+    `noise_levels` is the standard deviation of every channel of every pixel [levels of 255].
+    """
+
+    gain_swing: float = 0.0
+    gain_period_s: float = 17.0
+    balance_swing: float = 0.0
+    balance_period_s: float = 29.0
+    shutter_s: float = 0.0
+    noise_levels: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Traps:
+    """What lies about to mislead a search for colours; the truth about cubes knows nothing of it.
+
+    `metal` is a blue-grey plate and rail beyond the cubes, `reflections` are the cubes' own, faint in the table's
+    varnish, `stickers` are small, purple and green.
+    """
+
+    metal: bool = False
+    reflections: bool = False
+    stickers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
     """One run, from the A button to the B button.
 
@@ -44,8 +88,9 @@ class RunSpec:
     two seconds earlier. `uptime_s` is the age of the collector's session at A, which is where `t` begins.
     `stamp_quantum_s` is the grain of the kernel's picture stamps, 0 for none. `loop_hiccups` is the number of stalls of
     the control loop. With `loop_seconds` a camera's film is that many seconds long and repeats: a ten-minute run in
-    seconds, whose pictures are true to the scene in the first round only. `simulated_marks` makes the run say what the
-    collector's own simulation says of itself, which a strict reader must refuse.
+    seconds, whose pictures are true to the scene in the first round only. `cube_places`, one for each of
+    `cube_colours`, is where the cubes begin; without it they are scattered within the arm's reach. `simulated_marks`
+    makes the run say what the collector's own simulation says of itself, which a strict reader must refuse.
     """
 
     seconds: float = 20.0
@@ -59,6 +104,9 @@ class RunSpec:
     loop_hiccups: int = 1
     servo_lag_s: float = 0.1
     cube_colours: tuple[str, ...] = DEFAULT_COLOURS
+    cube_places: tuple[CubePlace, ...] | None = None
+    look: Look = Look()
+    traps: Traps = Traps()
     width_px: int = 640
     height_px: int = 480
     paint_numbers: bool = False
@@ -75,3 +123,5 @@ class RunSpec:
             raise ValueError("paint_numbers and loop_seconds exclude each other: a repeated film repeats its numbers")
         if self.width_px % 2 or self.height_px % 2:
             raise ValueError(f"yuv420p wants even picture sizes, got {self.width_px}x{self.height_px}")
+        if self.cube_places is not None and len(self.cube_places) != len(self.cube_colours):
+            raise ValueError(f"{len(self.cube_places)} cube_places for {len(self.cube_colours)} cube_colours")
