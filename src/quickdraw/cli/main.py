@@ -5,10 +5,12 @@ from __future__ import annotations
 import typer
 
 from quickdraw.cli.lerobot_check import lerobot_check
+from quickdraw.cli.objects import objects
 from quickdraw.cli.simulate import simulate
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(simulate)
+app.command()(objects)
 app.command()(lerobot_check)
 
 

@@ -33,6 +33,13 @@ def _refusal(output: Path, found: str, expected: str) -> Refused:
 
 def refuse_unfit(output: Path) -> None:
     """Raise Refused where no dataset can be put at `output`, an absolute path, or something not ours is there."""
+    refuse_unplaceable(output)
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        _refuse_foreign(output)
+
+
+def refuse_unplaceable(output: Path) -> None:
+    """Raise Refused where no folder can be put at `output`, an absolute path, whatever is there."""
     ground = next((folder for folder in output.parents if folder.exists()), None)
     if ground is None or not ground.is_dir() or not os.access(ground, os.W_OK):
         found = f"{ground} is not a folder we can write in" if ground else "the root folder"
@@ -42,8 +49,6 @@ def refuse_unfit(output: Path) -> None:
     if output.is_mount() or Path.cwd().is_relative_to(output):
         found = "a mount point" if output.is_mount() else "the folder this command was started in"
         raise _refusal(output, f"{found}, which cannot be exchanged", "a folder below it")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        _refuse_foreign(output)
 
 
 def _refuse_foreign(output: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,8 @@ from quickdraw.core.blobs import measure
 from quickdraw.core.cubes import Track
 from quickdraw.core.grid import Int64
 from quickdraw.core.hues import BINS, COLOURS, LEVELS, CubeThresholds, counts_of, find_peaks, table_bin, votes
-from quickdraw.video.decoding import as_rgb, pictures
-
-if TYPE_CHECKING:
-    from av.video.frame import VideoFrame
+from quickdraw.errors import VideoError
+from quickdraw.video.decoding import Picture, as_rgb, pictures
 
 # Hues are learnt from every so many-th picture of an episode: they move slowly.
 STRIDE = 5
@@ -46,7 +43,7 @@ class HueSurvey:
         self.pictures += 1
         self.picture_px = rgb.shape[0] * rgb.shape[1]
 
-    def follow(self, shown: Iterable[VideoFrame], rows: int) -> Track:
+    def follow(self, shown: Iterable[Picture], rows: int) -> Track:
         """Measure every picture of the episode, `rows` of them, by the hues it turned out to have."""
         peaks = find_peaks(self.counts, self.pictures, self.picture_px, self.thresholds)
         ballot = votes(peaks, table_bin(self.counts, self.pictures * self.picture_px), self.thresholds)
@@ -57,14 +54,20 @@ class HueSurvey:
 
 
 def track_file(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -> list[Track]:
-    """A track per episode of a video file that shows them one after another, `lengths` pictures each."""
-    surveys = []
-    shown = pictures(path)
+    """A track per episode of a video file that shows them one after another, `lengths` pictures each.
+
+    Raises VideoError where a picture is damaged, or where there are more or fewer of them.
+    """
+    surveys, shown, held = [], pictures(path), 0
     for length in lengths:
         survey = HueSurvey(thresholds)
         for number, picture in enumerate(islice(shown, length)):
             if survey.wants(number):
                 survey.add(as_rgb(picture))
+            held += 1
         surveys.append(survey)
+    held += sum(1 for _ in shown)
+    if held != sum(lengths):
+        raise VideoError(str(path), f"{held} pictures", f"{sum(lengths)}, one per row")
     shown = pictures(path)
     return [survey.follow(islice(shown, length), length) for survey, length in zip(surveys, lengths, strict=True)]

@@ -25,6 +25,8 @@ from quickdraw.errors import VideoError
 # instead of painting over it.
 DECODER = {"err_detect": "+crccheck+bitstream+buffer+explode"}
 
+type Picture = VideoFrame
+
 FORBIDDEN = (b"\0\0\0", b"\0\0\1", b"\0\0\2")
 
 
@@ -47,7 +49,7 @@ def opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         yield container, stream
 
 
-def pictures(path: Path) -> Iterator[VideoFrame]:
+def pictures(path: Path) -> Iterator[Picture]:
     """Every picture of the file, as the decoder gives it.
 
     Raises VideoError at a damaged picture, at one of another size, and where the file asks to be rotated.
@@ -94,6 +96,6 @@ def _refuse_odd(path: Path, number: int, frame: VideoFrame, size: tuple[int, int
         raise VideoError(str(path), f"rotation metadata of {frame.rotation} degrees", "pictures stored upright")
 
 
-def as_rgb(picture: VideoFrame) -> npt.NDArray[np.uint8]:
+def as_rgb(picture: Picture) -> npt.NDArray[np.uint8]:
     """A decoded picture as `(H, W, 3)` uint8 RGB."""
     return np.asarray(picture.to_ndarray(format="rgb24"), np.uint8)

@@ -1,0 +1,121 @@
+"""A feature put into a split that is already built: its tables and metadata are written anew, everything else is left.
+
+Rows keep their order, files and row groups; a feature of the same name is replaced where it stands, a new one stands
+before the cameras, where a build puts it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from quickdraw.core.episode import Float32
+from quickdraw.core.features import FeatureSpec
+from quickdraw.core.statistics import Statistics, of_rows
+from quickdraw.formats.json_document import write_json
+from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.reader import SplitReader
+
+HUGGINGFACE = b"huggingface"
+
+
+@dataclass(frozen=True, slots=True)
+class NewFeature:
+    """A vector feature over a whole split: `(T, D)` float32 in row order, and what stats.json shall say of it."""
+
+    spec: FeatureSpec
+    rows: Float32
+    statistics: Statistics
+
+
+def put_feature(split: SplitReader, target: Path, new: NewFeature) -> None:
+    """Write to `target`, a new folder, the files of a split that change where `new` is among its features."""
+    name, info = new.spec.name, split.info
+    later = {key for key, described in info["features"].items() if described["dtype"] == "video"} | {
+        *schema.BOOKKEEPING
+    }
+    described = {"dtype": new.spec.dtype, "shape": [new.spec.width], "names": list(new.spec.names)}
+    write_json(target / schema.INFO_PATH, {**info, "features": _put(info["features"], {name: described}, later)})
+    numbers = schema.statistics_lists(new.statistics, picture=False)
+    write_json(target / schema.STATS_PATH, _put(split.statistics, {name: numbers}, later))
+    _rewrite_data(split.root, target, new)
+    for path in sorted((split.root / "meta/episodes").glob("*/*.parquet")):
+        _rewrite_episodes(path, target / path.relative_to(split.root), new, later)
+
+
+def _put[V](ordered: Mapping[str, V], new: Mapping[str, V], later: Collection[str]) -> dict[str, V]:
+    """`ordered` with `new` in it: replacing what is there, or else before the first of `later`."""
+    if new.keys() <= ordered.keys():
+        return {**ordered, **new}
+    names = list(ordered)
+    at = next((i for i, name in enumerate(names) if name in later), len(names))
+    return {**{name: ordered[name] for name in names[:at]}, **new, **{name: ordered[name] for name in names[at:]}}
+
+
+def _rewrite_data(root: Path, target: Path, new: NewFeature) -> None:
+    arrow, first = schema.data_schema([new.spec]), 0
+    for path in sorted((root / "data").glob("*/*.parquet")):
+        source = pq.ParquetFile(path)
+        tables = []
+        for group in range(source.num_row_groups):
+            table = source.read_row_group(group)
+            rows = new.rows[first : first + len(table)]
+            column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), type=arrow.field(new.spec.name).type)
+            tables.append(_with_columns(table, {new.spec.name: column}, schema.BOOKKEEPING))
+            first += len(table)
+        metadata = _with_described(source.schema_arrow.metadata, arrow)
+        _write(target / path.relative_to(root), [table.replace_schema_metadata(metadata) for table in tables])
+
+
+def _with_described(metadata: Mapping[bytes, bytes] | None, arrow: pa.Schema) -> dict[bytes, bytes]:
+    """A data file's metadata, its `huggingface` description completed by the feature's."""
+    known = dict(metadata or {})
+    if HUGGINGFACE in known:
+        document = json.loads(known[HUGGINGFACE])
+        name = arrow.names[0]
+        new = {name: json.loads(arrow.metadata[HUGGINGFACE])["info"]["features"][name]}
+        document["info"]["features"] = _put(document["info"]["features"], new, schema.BOOKKEEPING)
+        known[HUGGINGFACE] = json.dumps(document).encode()
+    return known
+
+
+def _rewrite_episodes(path: Path, target: Path, new: NewFeature, later: Collection[str]) -> None:
+    """One file of meta/episodes, with each of its episodes' own statistics of the feature."""
+    source = pq.ParquetFile(path)
+    after = [column for column in source.schema_arrow.names if column.split("/")[1:2] and column.split("/")[1] in later]
+    tables = []
+    for group in range(source.num_row_groups):
+        table = source.read_row_group(group)
+        spans = zip(table["dataset_from_index"].to_pylist(), table["dataset_to_index"].to_pylist(), strict=True)
+        statistics = [schema.statistics_lists(of_rows(new.rows[a:b]), picture=False) for a, b in spans]
+        columns = {
+            f"stats/{new.spec.name}/{key}": pa.array(
+                [lists[key] for lists in statistics],
+                pa.list_(pa.field("element", pa.int64() if key == "count" else pa.float64())),
+            )
+            for key in schema.STATISTICS
+        }
+        table = _with_columns(table, columns, [column for column in after if column.startswith("stats/")])
+        # `datasets` infers the columns where no description says otherwise; an old one would hide the new ones.
+        kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != HUGGINGFACE}
+        tables.append(table.replace_schema_metadata(kept or None))
+    _write(target, tables)
+
+
+def _with_columns(table: pa.Table, new: Mapping[str, pa.Array], later: Collection[str]) -> pa.Table:
+    columns: dict[str, Any] = _put({name: table[name] for name in table.column_names}, new, later)
+    return pa.table(columns, metadata=table.schema.metadata)
+
+
+def _write(path: Path, tables: Sequence[pa.Table]) -> None:
+    """Tables as the row groups of one Parquet file, written as a build writes them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetWriter(path, tables[0].schema, compression="snappy", use_dictionary=True) as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=max(1, len(table)))
