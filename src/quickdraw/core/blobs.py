@@ -14,8 +14,8 @@ Mask = npt.NDArray[np.uint8]
 # A cube has a core: so many pixels [at 144 x 192] of nearly its full saturation, all of whose neighbours are its own.
 # The rim that subsampled chroma draws around another cube has none.
 CORE_PX = 3
-# What the gripper cuts off a cube may be smaller than a speck, where it lies beside a larger part: within so many times
-# the side of both together.
+# What the gripper cuts off a cube may be smaller than a speck, or too narrow for a core, where it lies beside a larger
+# part: within so many times the side of both together.
 PART_AREA, PART_REACH = 1 / 3, 2.0
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
 
@@ -46,15 +46,17 @@ def _object(bits: Mask, bit: int, min_area_px: float, core_px: float) -> tuple[f
     mask = np.asarray(cv2.medianBlur(mask[rows, columns], 3), np.uint8)  # no rims of one pixel, no holes of one
     count, labels, stats, centres = cv2.connectedComponentsWithStats(mask)
     areas = stats[:, cv2.CC_STAT_AREA]
-    core = np.asarray(cv2.erode(mask, _NEIGHBOURS), np.uint8) & (bits[rows, columns] >> 4)
-    cores = np.bincount(labels[core > 0], minlength=count)
+    vivid = bits[rows, columns] >> 4 & mask
+    core = np.asarray(cv2.erode(mask, _NEIGHBOURS), np.uint8) & vivid
+    vivids, cores = (np.bincount(labels[chosen > 0], minlength=count) for chosen in (vivid, core))
     cubes = (areas >= min_area_px) & (cores >= core_px)
     cubes[0] = False  # the background
     if not cubes.any():
         return 0.0, 0.0, 0.0
     main = int(np.where(cubes, areas, 0).argmax())
     distance = np.hypot(*(centres - centres[main]).T)
-    parts = (areas >= min_area_px * PART_AREA) & (distance <= PART_REACH * np.sqrt(areas + areas[main]))
+    near = (areas <= areas[main]) & (distance <= PART_REACH * np.sqrt(areas + areas[main]))
+    parts = near & (areas >= min_area_px * PART_AREA) & (vivids > 0)
     parts[0] = False
     kept = cubes | parts
     area = int(areas[kept].sum())

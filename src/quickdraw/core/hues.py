@@ -26,17 +26,22 @@ REFERENCE_PX: Final = 144 * 192
 HUE_RANGES: Final = {"red": (330, 18), "green": (75, 175), "blue": (190, 250), "purple": (250, 325)}
 # The share of its colour's own saturation a cube's pixel has at least: a pixel half cube, half table has about half.
 # Red asks for more, because a purple cube's rim over wood is a pale red.
-EDGE_SATURATION: Final = {"red": 0.55, "green": 0.45, "blue": 0.42, "purple": 0.45}
+EDGE_SATURATION: Final = {"red": 0.6, "green": 0.45, "blue": 0.42, "purple": 0.45}
 # Pixels of nearly the full saturation make the core of a cube; mixtures of two colours do not reach it.
 CORE_SATURATION: Final = 0.75
 # A cube's hues end this far from its peak, even where no other colour claims them [bins].
 REACH_BINS: Final = 22
 # ... and at this share of the way to the table's hue: a pixel half cube, half table is nearer to the brighter table.
-TABLE_SHARE: Final = 0.45
+# The table beside a red cube mirrors it, and so is redder than itself.
+TABLE_SHARE: Final = {"red": 0.35, "green": 0.45, "blue": 0.45, "purple": 0.45}
 # The table is the hue of a fifth of the picture or more, at any but the faintest saturation.
 TABLE_PX_SHARE, TABLE_SATURATION = 0.2, 0.2
+# Most of it is so near its hue, and some of it so far [bins].
+TABLE_CORE_BINS, TABLE_REACH_BINS = 2, 12
 # What a colour goes by where too little of it is seen for a peak of its own: hue [deg] and saturation of a plain one.
-PLAIN_HUES, PLAIN_SATURATION = {"red": 0, "green": 130, "blue": 226, "purple": 280}, 0.8
+PLAIN_HUES, PLAIN_SATURATION = {"red": 0, "green": 130, "blue": 226, "purple": 280}, 0.85
+# A peak's median lies so far above the least saturation it is sought at, or it is the tail of something fainter.
+FAINT_SATURATION: Final = 0.05
 _SMOOTHING_BINS: Final = 2.0
 _NEAR_BINS: Final = 5
 
@@ -82,25 +87,41 @@ def find_peaks(counts: Int64, pictures: int, picture_px: int, thresholds: CubeTh
     """The cubes' colours that stand out of `(180, 256)` counts over `pictures` pictures, by name.
 
     A colour has a peak where its range of hues has a maximum that rises to twice the valleys beside it, is not the
-    table's, and holds as many pixels as a cube just large enough to be evidence.
+    table's, and holds as many pixels as a cube just large enough to be evidence, vivid ones most of them.
     """
-    vivid = counts[:, round(thresholds.peak_saturation * 255) :]
+    table = table_bin(counts, pictures * picture_px)
+    vivid = np.where(np.arange(LEVELS) >= _vivid_levels(counts, table, thresholds)[:, None], counts, 0)
     least = thresholds.evidence_area_px * picture_px / REFERENCE_PX * thresholds.evidence_share * pictures
-    heights, table = _smooth(vivid.sum(axis=1)), table_bin(counts, pictures * picture_px)
+    heights = _smooth(vivid.sum(axis=1))
     peaks = {}
     for colour, (from_deg, to_deg) in HUE_RANGES.items():
         bins = np.arange(from_deg // 2, to_deg // 2 + (BINS if to_deg < from_deg else 0)) % BINS
         tops = [top for top in bins.tolist() if _is_top(heights, top)]
         if table is not None:
-            tops = [top for top in tops if _apart(np.array(top), table) > _NEAR_BINS]
+            tops = [top for top in tops if _apart(np.array(top), table) > TABLE_CORE_BINS]
         if not tops:
             continue
         top = max(tops, key=heights.__getitem__)
         near = vivid[_apart(np.arange(BINS), top) <= _NEAR_BINS].sum(axis=0)
-        if near.sum() >= least:
-            median = np.searchsorted(np.cumsum(near), near.sum() / 2) + (LEVELS - vivid.shape[1])
-            peaks[colour] = Peak(top, float(median) / 255)
+        saturation = float(np.searchsorted(np.cumsum(near), near.sum() / 2)) / 255
+        if near.sum() >= least and saturation >= thresholds.peak_saturation + FAINT_SATURATION:
+            peaks[colour] = Peak(top, saturation)
     return peaks
+
+
+def _vivid_levels(counts: Int64, table: int | None, thresholds: CubeThresholds) -> Int64:
+    """From which saturation on a pixel of each hue takes part in the search, `(180,)` levels.
+
+    Around the table's hue it must be more saturated than the table is, so that a red cube stands out of a reddish one:
+    beyond its 95th percentile by as much as that is beyond its median.
+    """
+    levels = np.full(BINS, round(thresholds.peak_saturation * 255))
+    if table is not None:
+        apart = _apart(np.arange(BINS), table)
+        cumulative = np.cumsum(counts[apart <= TABLE_CORE_BINS].sum(axis=0))
+        median, high = np.searchsorted(cumulative, np.array([0.5, 0.95]) * cumulative[-1])
+        levels[apart <= TABLE_REACH_BINS] = np.maximum(levels, high + (high - median))[apart <= TABLE_REACH_BINS]
+    return levels
 
 
 def table_bin(counts: Int64, pixels: int) -> int | None:
@@ -125,7 +146,8 @@ def votes(peaks: Mapping[str, Peak], table: int | None, thresholds: CubeThreshol
     for bit, colour in enumerate(COLOURS):
         own = (nearest == bit) & (distance[bit] <= REACH_BINS)
         if table is not None:
-            own &= distance[bit] * (1 - TABLE_SHARE) < _apart(bins, table) * TABLE_SHARE
+            share = TABLE_SHARE[colour]
+            own &= distance[bit] * (1 - share) < _apart(bins, table) * share
         saturation = every[colour].saturation
         edge = levels >= max(thresholds.min_saturation, EDGE_SATURATION[colour] * saturation)
         core = edge & (levels >= CORE_SATURATION * saturation)
