@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from quickdraw.cli.cube_sheets import cube_sheets
 from quickdraw.cli.lerobot_check import lerobot_check
 from quickdraw.cli.objects import objects
 from quickdraw.cli.simulate import simulate
@@ -11,6 +12,7 @@ from quickdraw.cli.simulate import simulate
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(simulate)
 app.command()(objects)
+app.command()(cube_sheets)
 app.command()(lerobot_check)
 
 

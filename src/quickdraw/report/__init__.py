@@ -1,0 +1,1 @@
+"""Built datasets for the eye; reads them through `formats` only."""
