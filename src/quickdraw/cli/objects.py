@@ -25,11 +25,12 @@ def objects(
 ) -> None:
     """Add observation.objects.cube to a built dataset, or measure it anew. Videos, state and action are not touched.
 
-    Exit code 0 when done, 2 when the dataset or an option is refused (nothing touched), 130 when interrupted.
+    Exit code 0 when done, 2 when the dataset or an option is refused, 1 when something fails, 130 when interrupted; in all
+    but the first the dataset is as it was.
     """
     from quickdraw.core.cubes import CubeRule
     from quickdraw.data.block_stack import CUBE_CAMERAS
-    from quickdraw.errors import Refused
+    from quickdraw.errors import Refused, WorkerDied
     from quickdraw.pipeline.executors.local import local_processes
     from quickdraw.pipeline.objects import put_cubes
     from quickdraw.pipeline.progress import for_this_output
@@ -46,16 +47,18 @@ def objects(
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         raise typer.Exit(130) from None
+    except (WorkerDied, OSError) as error:
+        typer.echo(f"failed: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 def _thresholds(dataset: Path, overrides: list[str]) -> CubeThresholds:
     """What was typed, over what the dataset was built with, over the defaults. Raises Refused."""
-    import json
-
     from quickdraw.core.hues import CubeThresholds
     from quickdraw.data.config import Cube, parse
     from quickdraw.data.ranges import cube_faults
     from quickdraw.errors import COMMAND_LINE, Fault, Refused
+    from quickdraw.pipeline.documents import PROVENANCE, read_provenance
 
     command = parse(["processor=block_stack", *overrides])
     strange = [name for name in command.given if name != "processor" and not name.startswith(PREFIX)]
@@ -63,8 +66,9 @@ def _thresholds(dataset: Path, overrides: list[str]) -> CubeThresholds:
         expected = ", ".join(f"+{PREFIX}{name}=..." for name in Cube.__dataclass_fields__)
         raise Refused([Fault(COMMAND_LINE, name, "not a threshold", f"one of {expected}") for name in strange])
     typed = {name.removeprefix(PREFIX) for name in command.given}
-    values, provenance = vars(command.config.source.cube), dataset / "provenance.json"
-    built = json.loads(provenance.read_bytes()).get("config", {}).get("cube", {}) if provenance.exists() else {}
+    values = vars(command.config.source.cube)
+    traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else {}
+    built = traced.get("config", {}).get("cube", {})
     chosen = Cube(**values | {name: value for name, value in built.items() if name in values and name not in typed})
     faults = cube_faults(chosen)
     if faults:

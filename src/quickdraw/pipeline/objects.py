@@ -25,7 +25,7 @@ from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.columns import NewFeature, put_feature
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.cubes import SplitCubes, split_cubes
-from quickdraw.pipeline.documents import PROVENANCE, seen
+from quickdraw.pipeline.documents import PROVENANCE, read_provenance, seen
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import publish, refuse_unplaceable, staging
@@ -157,8 +157,8 @@ def _write(
 ) -> None:
     """Every file that changes, to `target`."""
     rows = {name: np.concatenate([cubes[name].rows(episode) for episode in tracks[name]]) for name in splits}
-    documents = {name: _read(dataset / name) for name in ("normalization_stats.json", "summary.json", PROVENANCE)}
-    constants, summary, traced = documents.values()
+    constants, summary = (_read(dataset / name) for name in ("normalization_stats.json", "summary.json"))
+    traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else None
     own = (traced or {}).get("config", {}).get("lerobot_stats") == "split"
     plain = {name: of_rows(array) for name, array in rows.items()}
     trainer = for_training(plain["train"], ()) if "train" in plain else None
@@ -180,7 +180,13 @@ def _write(
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    return dict(json.loads(path.read_bytes())) if path.exists() else None
+    """A JSON document, None where there is none. Raises Refused where it is not one."""
+    try:
+        return dict(json.loads(path.read_bytes())) if path.exists() else None
+    except (ValueError, TypeError) as error:
+        raise Refused(
+            [Fault(path.name, "document", f"unreadable ({error})", "a JSON object", path=str(path))]
+        ) from error
 
 
 def _traced(

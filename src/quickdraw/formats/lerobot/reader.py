@@ -59,11 +59,15 @@ class SplitReader:
 
     @cached_property
     def episodes(self) -> list[dict[str, Any]]:
-        """meta/episodes, a dict an episode, without statistics."""
-        files = sorted((self.root / "meta/episodes").glob("*/*.parquet"))
-        names = [name for name in pq.read_schema(files[0]).names if not name.startswith("stats/")]
-        tables = [pq.read_table(file, columns=names) for file in files]
-        rows: list[dict[str, Any]] = pa.concat_tables(tables).to_pylist()
+        """meta/episodes, a dict an episode, without statistics. Raises Refused where they cannot be read."""
+        folder = self.root / "meta/episodes"
+        try:
+            files = sorted(folder.glob("*/*.parquet"))
+            names = [name for name in pq.read_schema(files[0]).names if not name.startswith("stats/")]
+            tables = [pq.read_table(file, columns=names) for file in files]
+            rows: list[dict[str, Any]] = pa.concat_tables(tables).to_pylist()
+        except (OSError, IndexError, pa.ArrowException) as error:
+            raise Refused([self._fault(folder, "episodes", f"unreadable ({error})")]) from error
         return rows
 
     @cached_property
