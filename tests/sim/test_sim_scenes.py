@@ -97,13 +97,13 @@ def test_metal_is_blue_grey_in_both_cameras(label: str, k: int) -> None:
     assert red < green < blue < 160
 
 
-@pytest.mark.parametrize(("label", "largest"), [("scene_right", 10), ("gripper_right_top", 45)])
+@pytest.mark.parametrize(("label", "largest"), [("scene_right", 4), ("gripper_right_top", 9)])
 def test_stickers_are_specks_and_saturated(label: str, largest: int) -> None:
     picture, where = _changed(label, Traps(stickers=True), 0)
     count, _, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8))
     assert count - 1 >= 3
     assert stats[1:, cv2.CC_STAT_AREA].max() <= largest
-    assert np.ptp(picture[where], axis=1).max() > 70
+    assert np.ptp(picture[where], axis=1).max() > 50
 
 
 def test_a_reflection_tints_the_table_before_a_cube_by_less_than_a_third() -> None:

@@ -25,8 +25,8 @@ def objects(
 ) -> None:
     """Add observation.objects.cube to a built dataset, or measure it anew. Videos, state and action are not touched.
 
-    Exit code 0 when done, 2 when the dataset or an option is refused, 1 when something fails, 130 when interrupted; in all
-    but the first the dataset is as it was.
+    Exit code 0 when done, 2 when the dataset or an option is refused, 1 when something fails, 130 when interrupted: but
+    for the first, the dataset is as it was.
     """
     from quickdraw.core.cubes import CubeRule
     from quickdraw.data.block_stack import CUBE_CAMERAS

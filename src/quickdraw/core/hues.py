@@ -24,16 +24,13 @@ REFERENCE_PX: Final = 144 * 192
 
 # Where a colour's peak may lie [deg], from, to. Wood and skin (about 20..45) lie outside.
 HUE_RANGES: Final = {"red": (330, 18), "green": (75, 175), "blue": (190, 250), "purple": (250, 325)}
-# The share of its colour's own saturation a cube's pixel has at least: a pixel half cube, half table has about half.
-# Red asks for more, because a purple cube's rim over wood is a pale red.
-EDGE_SATURATION: Final = {"red": 0.6, "green": 0.45, "blue": 0.42, "purple": 0.45}
+# The share of its colour's own saturation a cube's pixel has at least: a pixel half cube, half table has about so much.
+# Red asks for more: wood and its mirrored red are of a hue with it, and a purple cube's rim over wood is a pale red.
+EDGE_SATURATION: Final = {"red": 0.64, "green": 0.45, "blue": 0.42, "purple": 0.42}
 # Pixels of nearly the full saturation make the core of a cube; mixtures of two colours do not reach it.
 CORE_SATURATION: Final = 0.75
-# A cube's hues end this far from its peak, even where no other colour claims them [bins].
+# A cube's hues end this far from its peak [bins], or where another colour, or the table, is nearer.
 REACH_BINS: Final = 22
-# ... and at this share of the way to the table's hue: a pixel half cube, half table is nearer to the brighter table.
-# The table beside a red cube mirrors it, and so is redder than itself.
-TABLE_SHARE: Final = {"red": 0.35, "green": 0.45, "blue": 0.45, "purple": 0.45}
 # The table is the hue of a fifth of the picture or more, at any but the faintest saturation.
 TABLE_PX_SHARE, TABLE_SATURATION = 0.2, 0.2
 # Most of it is so near its hue, and some of it so far [bins].
@@ -146,8 +143,7 @@ def votes(peaks: Mapping[str, Peak], table: int | None, thresholds: CubeThreshol
     for bit, colour in enumerate(COLOURS):
         own = (nearest == bit) & (distance[bit] <= REACH_BINS)
         if table is not None:
-            share = TABLE_SHARE[colour]
-            own &= distance[bit] * (1 - share) < _apart(bins, table) * share
+            own &= distance[bit] < _apart(bins, table)
         saturation = every[colour].saturation
         edge = levels >= max(thresholds.min_saturation, EDGE_SATURATION[colour] * saturation)
         core = edge & (levels >= CORE_SATURATION * saturation)
