@@ -22,22 +22,21 @@ def cube_sheets(
     import cv2
 
     from quickdraw.data.block_stack import CUBE_CAMERAS
-    from quickdraw.errors import Refused
-    from quickdraw.formats.lerobot.reader import SplitReader
+    from quickdraw.errors import Refused, VideoError
+    from quickdraw.formats.lerobot.reader import splits_of
     from quickdraw.report.cube_sheet import cube_sheet
 
-    roots = sorted(path.parent.parent for path in dataset.glob("*/meta/info.json"))
-    if not roots:
-        typer.echo(f"refused: {dataset}: no split found, expected <split>/meta/info.json in it", err=True)
-        raise typer.Exit(2)
     try:
-        sheets = {root.name: cube_sheet(SplitReader(root), CUBE_CAMERAS, episodes) for root in roots}
+        sheets = {name: cube_sheet(split, CUBE_CAMERAS, episodes) for name, split in splits_of(dataset).items()}
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, sheet in sheets.items():
+            path = folder / f"cubes_{name}.png"
+            path.write_bytes(cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))[1].tobytes())
+            typer.echo(str(path))
     except Refused as refused:
         for fault in refused.faults:
             typer.echo(f"refused: {fault}", err=True)
         raise typer.Exit(2) from None
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, sheet in sheets.items():
-        path = folder / f"cubes_{name}.png"
-        cv2.imwrite(str(path), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
-        typer.echo(str(path))
+    except (OSError, VideoError) as error:
+        typer.echo(f"refused: {error}", err=True)
+        raise typer.Exit(2) from None

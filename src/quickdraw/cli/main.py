@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import typer
 
 from quickdraw.cli.cube_sheets import cube_sheets
@@ -22,3 +24,4 @@ def main() -> None:
 
     Datasets are built by: python -m quickdraw.data.processors --help
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's end is an interruption like Ctrl-C

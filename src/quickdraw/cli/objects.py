@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,22 +12,31 @@ import typer
 if TYPE_CHECKING:
     from quickdraw.core.hues import CubeThresholds
 
-PREFIX = "source.cube."
+_Dataset = Annotated[Path, typer.Argument(help="Folder of a built dataset, holding train/, val/, ...")]
+_Workers = Annotated[int | None, typer.Option(min=1, max=512, help="Worker processes; default one per core.")]
+_Value = Annotated[float | None, typer.Option(help="Least value (HSV, 0..1) of a cube's pixel.")]
+_Saturation = Annotated[float | None, typer.Option(help="Least saturation (HSV, 0..1) of a cube's pixel.")]
+_Peak = Annotated[float | None, typer.Option(help="Least saturation of the pixels hue peaks are found among.")]
+_Area = Annotated[float | None, typer.Option(help="Smaller blobs are specks [px at 144x192].")]
+_EvidenceArea = Annotated[float | None, typer.Option(help="A colour is there where it covers so much [px at 144x192]")]
+_EvidenceShare = Annotated[float | None, typer.Option(help="... in this share of an episode's rows, and in ten.")]
 
 
 def objects(
-    dataset: Annotated[Path, typer.Argument(help="Folder of a built dataset, holding train/, val/, ...")],
-    thresholds: Annotated[
-        list[str] | None,
-        typer.Argument(help=f"Thresholds to change, as +{PREFIX}min_area_px=20; else those it was built with."),
-    ] = None,
+    dataset: _Dataset,
     *,
-    workers: Annotated[int | None, typer.Option(min=1, max=512, help="Worker processes; default one per core.")] = None,
+    min_value: _Value = None,
+    min_saturation: _Saturation = None,
+    peak_saturation: _Peak = None,
+    min_area_px: _Area = None,
+    evidence_area_px: _EvidenceArea = None,
+    evidence_share: _EvidenceShare = None,
+    workers: _Workers = None,
 ) -> None:
     """Add observation.objects.cube to a built dataset, or measure it anew. Videos, state and action are not touched.
 
-    Exit code 0 when done, 2 when the dataset or an option is refused, 1 when something fails, 130 when interrupted: but
-    for the first, the dataset is as it was.
+    Thresholds that are not given are those it was built with. Exit code 0 when done, 2 when the dataset or an option is
+    refused, 1 when something fails, 130 when interrupted: but for the first, the dataset is as it was.
     """
     from quickdraw.core.cubes import CubeRule
     from quickdraw.data.block_stack import CUBE_CAMERAS
@@ -35,14 +45,23 @@ def objects(
     from quickdraw.pipeline.objects import put_cubes
     from quickdraw.pipeline.progress import for_this_output
 
+    given = {
+        "min_value": min_value,
+        "min_saturation": min_saturation,
+        "peak_saturation": peak_saturation,
+        "min_area_px": min_area_px,
+        "evidence_area_px": evidence_area_px,
+        "evidence_share": evidence_share,
+    }
     try:
-        rule, progress = CubeRule(CUBE_CAMERAS, _thresholds(dataset, thresholds or [])), for_this_output()
+        chosen = _thresholds(dataset, {name: value for name, value in given.items() if value is not None})
+        progress = for_this_output()
         with local_processes(workers or len(os.sched_getaffinity(0))) as executor:
-            put_cubes(dataset, rule, executor, progress)
+            put_cubes(dataset, CubeRule(CUBE_CAMERAS, chosen), executor, progress)
         progress.note(f"dataset: {dataset}")
     except Refused as refused:
         for fault in refused.faults:
-            typer.echo(f"refused: {fault}", err=True)
+            typer.echo(f"refused: {replace(fault, option='')}", err=True)  # a build's overrides are none here
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
@@ -52,25 +71,19 @@ def objects(
         raise typer.Exit(1) from None
 
 
-def _thresholds(dataset: Path, overrides: list[str]) -> CubeThresholds:
-    """What was typed, over what the dataset was built with, over the defaults. Raises Refused."""
+def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:
+    """What was given, over what the dataset was built with, over the defaults. Raises Refused."""
     from quickdraw.core.hues import CubeThresholds
-    from quickdraw.data.config import Cube, parse
+    from quickdraw.data.config import Cube
     from quickdraw.data.ranges import cube_faults
-    from quickdraw.errors import COMMAND_LINE, Fault, Refused
+    from quickdraw.errors import Refused
     from quickdraw.pipeline.documents import PROVENANCE, read_provenance
 
-    command = parse(["processor=block_stack", *overrides])
-    strange = [name for name in command.given if name != "processor" and not name.startswith(PREFIX)]
-    if strange:
-        expected = ", ".join(f"+{PREFIX}{name}=..." for name in Cube.__dataclass_fields__)
-        raise Refused([Fault(COMMAND_LINE, name, "not a threshold", f"one of {expected}") for name in strange])
-    typed = {name.removeprefix(PREFIX) for name in command.given}
-    values = vars(command.config.source.cube)
+    known = asdict(CubeThresholds())
     traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else {}
     built = traced.get("config", {}).get("cube", {})
-    chosen = Cube(**values | {name: value for name, value in built.items() if name in values and name not in typed})
-    faults = cube_faults(chosen)
+    values = known | {name: value for name, value in built.items() if name in known} | given
+    faults = cube_faults(Cube(**values))
     if faults:
         raise Refused(faults)
-    return CubeThresholds(**vars(chosen))
+    return CubeThresholds(**values)

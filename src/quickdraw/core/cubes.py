@@ -6,7 +6,7 @@ The specification is the last section of the user's PROCESSING.md: 4 cubes x 2 v
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ CUBE = FeatureSpec(
     unit=("",) * (len(COLOURS) * len(VIEWS) * len(MEASURES)),
 )
 TYPICAL_AREA_PX = 120.0  # of a cube, at 144 x 192
-EVIDENCE_ROWS = 10
+EVIDENCE_ROWS = 10  # however short the episode: a flash in a picture or two is no cube
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Track:
     """
 
     sightings: Float32
-    peaks: dict[str, Peak]
+    peaks: Mapping[str, Peak]
 
     def visible_share(self) -> dict[str, float]:
         """Colour -> share of the rows it is seen in."""

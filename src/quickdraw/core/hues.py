@@ -39,25 +39,26 @@ TABLE_CORE_BINS, TABLE_REACH_BINS = 2, 12
 PLAIN_HUES, PLAIN_SATURATION = {"red": 0, "green": 130, "blue": 226, "purple": 280}, 0.85
 # A peak's median lies so far above the least saturation it is sought at, or it is the tail of something fainter.
 FAINT_SATURATION: Final = 0.05
+# A cube's own hues scatter by about this much [bins]; counts are smoothed by it, and a peak holds what is twice as far.
 _SMOOTHING_BINS: Final = 2.0
 _NEAR_BINS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CubeThresholds:
     """What counts as a cube. Saturation and value in [0, 1] as in HSV; areas [px] at 144 x 192.
 
     A pixel needs `min_value` and `min_saturation`; one of `peak_saturation` takes part in the search for peaks. A blob
     of less than `min_area_px` is a speck. A colour is in an episode where it covers `evidence_area_px` in
-    `evidence_share` of the rows, and in ten of them.
+    `evidence_share` of the rows, and at least in ten. configs/processor/block_stack.yaml gives the reasons.
     """
 
-    min_value: float
-    min_saturation: float
-    peak_saturation: float
-    min_area_px: float
-    evidence_area_px: float
-    evidence_share: float
+    min_value: float = 0.12
+    min_saturation: float = 0.35
+    peak_saturation: float = 0.5
+    min_area_px: float = 16
+    evidence_area_px: float = 30
+    evidence_share: float = 0.02
 
 
 @dataclass(frozen=True, slots=True)

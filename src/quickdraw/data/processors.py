@@ -92,7 +92,8 @@ def _content(config: Config, val_runs: Sequence[str]) -> dict[str, Any]:
     from dataclasses import asdict
 
     options = {name: value for name, value in asdict(config.source).items() if name not in NOT_CONTENT}
-    return options | {"val_runs": list(val_runs)}
+    objects = "none" if _cube_rule(config) is None else "cube"
+    return options | {"val_runs": list(val_runs), "objects": objects}
 
 
 def local(config: Config) -> AbstractContextManager[Executor]:

@@ -10,6 +10,8 @@ from quickdraw.errors import COMMAND_LINE, Fault
 OBJECTS = ("auto", "cube", "none")
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 
+MOST_PEAK_SATURATION = 0.9  # above it nothing is left to stand out
+
 type Check = tuple[bool, str, Any, str]  # whether it is right, option, value, what would be right
 
 
@@ -57,7 +59,11 @@ def _cube_checks(cube: Cube) -> list[Check]:
     shares = ("min_value", "min_saturation", "peak_saturation", "evidence_share")
     checks: list[Check] = []
     for name, value in vars(cube).items():
-        right, expected = (0 < value <= 1, "above 0, at most 1") if name in shares else (value >= 1, "1 px or more")
+        right, expected = (
+            (0 < value <= 1, "above 0, at most 1") if name in shares else (1 <= value <= 1e6, "1 to 1e6 px")
+        )
+        if name == "peak_saturation":
+            right, expected = 0 < value <= MOST_PEAK_SATURATION, f"above 0, at most {MOST_PEAK_SATURATION}"
         checks.append((right, f"source.cube.{name}", value, expected))
     return checks
 

@@ -79,9 +79,9 @@ class _Stages:
         for name, fragments in self.fragments().items():
             cubes = None
             if rule:
-                tracks = [[fragment.track(camera) for camera in rule.cameras] for fragment in fragments]
+                tracks = ([fragment.track(camera) for camera in rule.cameras] for fragment in fragments)
                 cubes = split_cubes(rule, tracks, self.settings.encoding.picture_px)
-                self.progress.note(f"cubes in {name}: {', '.join(cubes.palette) or 'none'}")
+                self.progress.note(f"cubes in {name}: {cubes}")
             members[name] = tuple(Member(fragment, cubes) for fragment in fragments)
         return members
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,21 +16,34 @@ from quickdraw.pipeline.fragments import Fragment
 
 @dataclass(frozen=True, slots=True)
 class SplitCubes:
-    """How one split shows cubes: by which rule, in which colours, at how many pixels a picture."""
+    """How one split shows cubes: by which rule, and at how many pixels a picture.
+
+    `evidence` is in how many of its `episodes` each colour is; those that are in any are its palette.
+    """
 
     rule: CubeRule
-    palette: tuple[str, ...]
     picture_px: int
+    evidence: Mapping[str, int]
+    episodes: int
+
+    @property
+    def palette(self) -> tuple[str, ...]:
+        """The colours it shows, in canonical order."""
+        return tuple(colour for colour in COLOURS if self.evidence[colour])
+
+    def __str__(self) -> str:
+        counts = [f"{colour} (in {self.evidence[colour]} of {self.episodes} episodes)" for colour in self.palette]
+        return ", ".join(counts) or "none"
 
     def rows(self, tracks: Sequence[Track]) -> Float32:
         """`(T, 32)` float32 of one episode, from the tracks of the rule's cameras."""
         return cube_rows(tracks, self.palette, self.picture_px)
 
 
-def split_cubes(rule: CubeRule, episodes: Sequence[Sequence[Track]], picture_px: int) -> SplitCubes:
-    """The split whose episodes have these tracks: a colour is in its palette where one of them is evidence for it."""
-    found = {colour for tracks in episodes for colour in colours_in(tracks, picture_px, rule.thresholds)}
-    return SplitCubes(rule, tuple(colour for colour in COLOURS if colour in found), picture_px)
+def split_cubes(rule: CubeRule, episodes: Iterable[Sequence[Track]], picture_px: int) -> SplitCubes:
+    """The split whose episodes have these tracks, one per camera of the rule."""
+    found = [colours_in(tracks, picture_px, rule.thresholds) for tracks in episodes]
+    return SplitCubes(rule, picture_px, {c: sum(c in colours for colours in found) for c in COLOURS}, len(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,7 @@ def _card(plan: BuildPlan, split: Split, settings: Settings) -> dict[str, Any]:
 def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
     """provenance.json: with what, how configured, and from which files each episode was made."""
     return {
-        "quickdraw": quickdraw.__version__,
-        "packages": {name: version(name) for name in CONTENT_PACKAGES},
+        **versions(),
         "processor": settings.source.processor,
         "name": settings.name,
         "config": dict(settings.content),
@@ -86,6 +85,11 @@ def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[
             for number, member in enumerate(members[split.name])
         ],
     }
+
+
+def versions() -> dict[str, Any]:
+    """With what content is made."""
+    return {"quickdraw": quickdraw.__version__, "packages": {name: version(name) for name in CONTENT_PACKAGES}}
 
 
 def _palettes(members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
@@ -117,8 +121,8 @@ def seen(tracks: Sequence[Track]) -> dict[str, Any]:
 
 
 def _view(track: Track) -> dict[str, Any]:
-    hues = {colour: peak.hue_deg for colour, peak in track.peaks.items()}
-    return {"visible_share": track.visible_share(), "hue_deg": hues}
+    shares = track.visible_share()
+    return {"visible_share": shares, "hue_deg": {c: peak.hue_deg for c, peak in track.peaks.items() if shares[c]}}
 
 
 def read_provenance(dataset: Path) -> dict[str, Any]:

@@ -78,7 +78,9 @@ class Fragment:
         """What the camera saw of the cubes."""
         with np.load(self.folder / f"{camera}.track.npz") as arrays:
             peaks = {str(name): Peak(int(hue), float(saturation)) for name, hue, saturation in arrays["peaks"]}
-            return Track(arrays["sightings"], peaks)
+            sightings = arrays["sightings"]
+        sightings.setflags(write=False)
+        return Track(sightings, peaks)
 
     def write_track(self, camera: str, track: Track) -> None:
         """Keep what the camera saw of the cubes."""

@@ -15,7 +15,7 @@ from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.fragments import Fragment, digest
 from quickdraw.pipeline.source import Source
-from quickdraw.pipeline.tracking import HueSurvey
+from quickdraw.pipeline.tracking import STRIDE, HueSurvey
 from quickdraw.video.decoding import as_rgb, pictures
 from quickdraw.video.encoding import Encoding
 from quickdraw.video.transcode import transcode
@@ -77,19 +77,16 @@ class PicturesTask:
         """Count colours in the pictures lerobot would sample, and follow the cubes through all of them."""
         sampled = set(sampled_frames(self.fragment.frames).tolist())
         stride = sampled_stride(self.encoding.height_px, self.encoding.width_px)
-        tracked = self.cubes is not None and self.camera in self.cubes.cameras
-        survey = HueSurvey(self.cubes.thresholds) if self.cubes and tracked else None
+        rule = self.cubes if self.cubes and self.camera in self.cubes.cameras else None
+        survey = HueSurvey(rule.thresholds) if rule else None
         counts = np.zeros((3, LEVELS), np.int64)
         for number, picture in enumerate(pictures(clip)):
-            surveyed = survey is not None and survey.wants(number)
-            if surveyed or number in sampled:
-                rgb = as_rgb(picture)
-                if number in sampled:
-                    counts += histogram(np.ascontiguousarray(rgb[::stride, ::stride]))
-                if survey and surveyed:
-                    survey.add(rgb)
+            if number in sampled:
+                counts += histogram(np.ascontiguousarray(as_rgb(picture)[::stride, ::stride]))
+            if survey and number % STRIDE == 0:
+                survey.add(as_rgb(picture))
         if survey:
-            self.fragment.write_track(self.camera, survey.follow(pictures(clip), self.fragment.frames))
+            self.fragment.write_track(self.camera, survey.learnt().follow(pictures(clip), self.fragment.frames))
         self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
 
 

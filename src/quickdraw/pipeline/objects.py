@@ -5,7 +5,6 @@ Any LeRobot v3.0 splits will do that show the two cameras, ours or not.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -24,64 +23,56 @@ from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.columns import NewFeature, put_feature
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.pipeline.built import NORMALIZATION, SUMMARY, BuiltDataset, read_built
 from quickdraw.pipeline.cubes import SplitCubes, split_cubes
-from quickdraw.pipeline.documents import PROVENANCE, read_provenance, seen
+from quickdraw.pipeline.documents import PROVENANCE, seen, versions
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import publish, refuse_unplaceable, staging
 from quickdraw.pipeline.tracking import track_file
 
 LOG = "progress.log"
+MEASURED_WITH = "cubes_measured_with"  # in provenance.json: versions, where they are not those it was built with
 
 
 def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progress) -> dict[str, SplitCubes]:
-    """Add `observation.objects.cube` to every split of a dataset, or measure it anew; the splits' palettes.
+    """Add `observation.objects.cube` to every split of a dataset, or measure it anew; what was found in each split.
 
     Raises Refused, the dataset as it was, where it is not one, lacks a camera or holds pictures that cannot be read.
     """
     dataset = dataset.resolve()
     refuse_unplaceable(dataset)
-    splits = _splits(dataset, rule)
-    with staging(dataset) as folder:
-        tracks = _track(splits, rule, executor, progress)
-        cubes = {name: split_cubes(rule, tracks[name], _picture_px(split, rule)) for name, split in splits.items()}
-        for name, chosen in cubes.items():
-            progress.note(f"cubes in {name}: {', '.join(chosen.palette) or 'none'}")
+    with staging(dataset) as folder:  # first, for it mends what an interrupted publishing left
+        built = read_built(dataset)
+        sizes = _picture_sizes(built.splits, rule)
+        tracks = _track(built.splits, rule, executor, progress)
+        cubes = {name: split_cubes(rule, tracks[name], picture_px) for name, picture_px in sizes.items()}
+        for name, found in cubes.items():
+            progress.note(f"cubes in {name}: {found}")
         target = folder / "dataset"
-        _write(dataset, target, splits, cubes, tracks)
+        _write(built, target, cubes=cubes, tracks=tracks)
         _link_rest(dataset, target)
         publish(target, dataset)
     return cubes
 
 
-def _splits(dataset: Path, rule: CubeRule) -> dict[str, SplitReader]:
-    """The dataset's splits by name. Raises Refused where there is none, or one lacks a camera."""
-    splits = {
-        path.parent.parent.name: SplitReader(path.parent.parent) for path in dataset.glob(f"*/{schema.INFO_PATH}")
-    }
-    if not splits:
-        raise Refused(
-            [Fault(str(dataset), "splits", "none", f"a dataset with <split>/{schema.INFO_PATH}", path=str(dataset))]
-        )
-    faults = [
-        Fault(
-            name,
-            "cameras",
-            ", ".join(split.cameras),
-            " and ".join(rule.cameras),
-            path=str(split.root / schema.INFO_PATH),
-        )
-        for name, split in splits.items()
-        if not set(rule.cameras) <= set(split.cameras)
-    ]
+def _picture_sizes(splits: Mapping[str, SplitReader], rule: CubeRule) -> dict[str, int]:
+    """Pixels of a picture in each split. Raises Refused where one lacks a camera, or shows them in different sizes."""
+    sizes, faults = {}, []
+    for name, split in splits.items():
+        path = str(split.root / schema.INFO_PATH)
+        if not set(rule.cameras) <= set(split.cameras):
+            found = ", ".join(split.cameras) or "none"
+            faults.append(Fault(name, "cameras", found, " and ".join(rule.cameras), path=path))
+            continue
+        shapes = [split.info["features"][f"observation.images.{camera}"]["shape"] for camera in rule.cameras]
+        if shapes[0] != shapes[1] or len(shapes[0]) != 3 or shapes[0][2] != 3:
+            faults.append(Fault(name, "shape", f"{shapes}", "[height, width, 3], alike in both cameras", path=path))
+        else:
+            sizes[name] = int(shapes[0][0]) * int(shapes[0][1])
     if faults:
         raise Refused(faults)
-    return dict(sorted(splits.items()))
-
-
-def _picture_px(split: SplitReader, rule: CubeRule) -> int:
-    height_px, width_px, _ = split.info["features"][f"observation.images.{rule.cameras[0]}"]["shape"]
-    return int(height_px) * int(width_px)
+    return sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,71 +140,70 @@ def _track(
 
 
 def _write(
-    dataset: Path,
+    built: BuiltDataset,
     target: Path,
-    splits: Mapping[str, SplitReader],
+    *,
     cubes: Mapping[str, SplitCubes],
     tracks: Mapping[str, Sequence[Sequence[Track]]],
 ) -> None:
     """Every file that changes, to `target`."""
-    rows = {name: np.concatenate([cubes[name].rows(episode) for episode in tracks[name]]) for name in splits}
-    constants, summary = (_read(dataset / name) for name in ("normalization_stats.json", "summary.json"))
-    traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else None
-    own = (traced or {}).get("config", {}).get("lerobot_stats") == "split"
+    rows = {name: np.concatenate([cubes[name].rows(episode) for episode in tracks[name]]) for name in built.splits}
+    own = (built.provenance or {}).get("config", {}).get("lerobot_stats") == "split"
     plain = {name: of_rows(array) for name, array in rows.items()}
     trainer = for_training(plain["train"], ()) if "train" in plain else None
-    for name, split in splits.items():
+    for name, split in built.splits.items():
         statistics = plain[name] if own else trainer or for_training(plain[name], ())
         put_feature(split, target / name, NewFeature(CUBE, rows[name], statistics))
     if trainer:
         scales = {CUBE.name: {"mean": trainer.mean.tolist(), "std": trainer.std.tolist()}}
-        if constants is not None:
-            write_json(target / "normalization_stats.json", {**constants, **scales}, indent=2)
-        if summary is not None:
-            known = {**summary.get("normalization_stats", {}), **scales}
-            write_json(target / "summary.json", {**summary, "normalization_stats": known}, indent=2)
-    if traced is not None:
-        write_json(target / PROVENANCE, _traced(traced, cubes, tracks), indent=2)
-    log = dataset / LOG
-    text = log.read_text(encoding="utf-8") if log.exists() else ""
+        if built.normalization is not None:
+            write_json(target / NORMALIZATION, {**built.normalization, **scales}, indent=2)
+        if built.summary is not None:
+            known = {**built.summary.get("normalization_stats", {}), **scales}
+            write_json(target / SUMMARY, {**built.summary, "normalization_stats": known}, indent=2)
+    if built.provenance is not None:
+        write_json(target / PROVENANCE, _traced(built.provenance, cubes, tracks), indent=2)
+    log = built.root / LOG
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     (target / LOG).write_text(text + time.strftime("cubes measured %Y-%m-%d %H:%M:%S %z\n"), encoding="utf-8")
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    """A JSON document, None where there is none. Raises Refused where it is not one."""
-    try:
-        return dict(json.loads(path.read_bytes())) if path.exists() else None
-    except (ValueError, TypeError) as error:
-        raise Refused(
-            [Fault(path.name, "document", f"unreadable ({error})", "a JSON object", path=str(path))]
-        ) from error
 
 
 def _traced(
     traced: Mapping[str, Any], cubes: Mapping[str, SplitCubes], tracks: Mapping[str, Sequence[Sequence[Track]]]
 ) -> dict[str, Any]:
-    """provenance.json as a build with these cubes would have written it."""
+    """provenance.json as a build with these cubes would have written it; other versions than the build's are added."""
     thresholds = next(iter(cubes.values())).rule.thresholds
-    features = {**traced["features"], CUBE.name: {"names": list(CUBE.names), "unit": list(CUBE.unit)}}
+    features = {**traced.get("features", {}), CUBE.name: {"names": list(CUBE.names), "unit": list(CUBE.unit)}}
+    config = {**traced.get("config", {}), "objects": "cube", "cube": asdict(thresholds)}
+    document = {key: value for key, value in traced.items() if key not in ("palette", "episodes", MEASURED_WITH)}
+    document |= {"config": config, "features": features}
+    made_with = versions()
+    if any(traced.get(name) != version for name, version in made_with.items()):
+        document[MEASURED_WITH] = made_with
     episodes = []
-    for episode in traced["episodes"]:
-        sources = {"sources": episode["sources"]}
+    for episode in traced.get("episodes", []):
+        split, number = episode.get("split"), episode.get("episode_index")
+        sources = {"sources": episode["sources"]} if "sources" in episode else {}
         kept = {key: value for key, value in episode.items() if key not in ("sources", "cubes")}
-        episodes.append({**kept, **seen(tracks[episode["split"]][episode["episode_index"]]), **sources})
-    document = {key: value for key, value in traced.items() if key not in ("palette", "episodes")}
-    document |= {"config": {**traced["config"], "objects": "cube", "cube": asdict(thresholds)}, "features": features}
-    palettes = {split: list(cubes[split].palette) for split in dict.fromkeys(e["split"] for e in episodes)}
+        found = seen(tracks[split][number]) if split in tracks and number in range(len(tracks[split])) else {}
+        episodes.append({**kept, **found, **sources})
+    order = dict.fromkeys(str(episode.get("split")) for episode in episodes)
+    palettes = {split: list(cubes[split].palette) for split in order if split in cubes}
     return {**document, "palette": palettes, "episodes": episodes}
 
 
 def _link_rest(dataset: Path, target: Path) -> None:
-    """All other files, as further names of the same bytes, or copies where the file system knows no such names."""
-    for folder, _, files in dataset.walk():
+    """All other files, as further names of the same bytes, or copies where the file system knows no such names.
+
+    Links in the dataset are followed: what is published holds what they led to.
+    """
+    for folder, _, files in dataset.walk(follow_symlinks=True):
         place = target / folder.relative_to(dataset)
         place.mkdir(parents=True, exist_ok=True)
         for name in files:
             if not (place / name).exists():
+                file = (folder / name).resolve()
                 try:
-                    os.link(folder / name, place / name, follow_symlinks=False)
+                    os.link(file, place / name)
                 except OSError:
-                    shutil.copy2(folder / name, place / name, follow_symlinks=False)
+                    shutil.copy2(file, place / name)

@@ -31,11 +31,12 @@ _SUPERSAMPLING: Final = 2
 @cache
 def table_texture(*, stickers: bool = False) -> Rgb:
     """Wood and floor seen from above (2400, 2600, 3) uint8, read-only: one pixel a millimetre from `ORIGIN_MM`."""
-    picture = with_stickers(table_texture(), ORIGIN_MM) if stickers else _table()
+    picture = with_stickers(_table(), ORIGIN_MM) if stickers else _table()
     picture.setflags(write=False)
     return picture
 
 
+@cache
 def _table() -> Rgb:
     rng = np.random.default_rng(20260910)  # the table is the same one in every campaign
     picture = _floor()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 import cv2
 import numpy as np
@@ -82,7 +82,7 @@ class Stroke:
     ends_px: Floats
     width_px: int
     rgb: Colour
-    cube: None = None
+    cube: ClassVar[None] = None
 
     @property
     def outline_px(self) -> Floats:

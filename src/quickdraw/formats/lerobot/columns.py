@@ -7,7 +7,7 @@ before the cameras, where a build puts it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,24 +53,24 @@ def _put[V](ordered: Mapping[str, V], new: Mapping[str, V], later: Collection[st
     """`ordered` with `new` in it: replacing what is there, or else before the first of `later`."""
     if new.keys() <= ordered.keys():
         return {**ordered, **new}
-    names = list(ordered)
+    names = [name for name in ordered if name not in new]
     at = next((i for i, name in enumerate(names) if name in later), len(names))
     return {**{name: ordered[name] for name in names[:at]}, **new, **{name: ordered[name] for name in names[at:]}}
 
 
 def _rewrite_data(root: Path, target: Path, new: NewFeature) -> None:
-    arrow, first = schema.data_schema([new.spec]), 0
+    """Every data file, each row with the feature's row of the same `index`."""
+    arrow = schema.data_schema([new.spec])
+    kind = arrow.field(new.spec.name).type
     for path in sorted((root / "data").glob("*/*.parquet")):
-        source = pq.ParquetFile(path)
-        tables = []
-        for group in range(source.num_row_groups):
-            table = source.read_row_group(group)
-            rows = new.rows[first : first + len(table)]
-            column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), type=arrow.field(new.spec.name).type)
-            tables.append(_with_columns(table, {new.spec.name: column}, schema.BOOKKEEPING))
-            first += len(table)
-        metadata = _with_described(source.schema_arrow.metadata, arrow)
-        _write(target / path.relative_to(root), [table.replace_schema_metadata(metadata) for table in tables])
+
+        def changed(table: pa.Table) -> pa.Table:
+            rows = new.rows[table["index"].to_numpy()]
+            column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), type=kind)
+            table = _with_columns(table, {new.spec.name: column}, schema.BOOKKEEPING)
+            return table.replace_schema_metadata(_with_described(table.schema.metadata, arrow))
+
+        _rewrite(path, target / path.relative_to(root), changed)
 
 
 def _with_described(metadata: Mapping[bytes, bytes] | None, arrow: pa.Schema) -> dict[bytes, bytes]:
@@ -87,11 +87,8 @@ def _with_described(metadata: Mapping[bytes, bytes] | None, arrow: pa.Schema) ->
 
 def _rewrite_episodes(path: Path, target: Path, new: NewFeature, later: Collection[str]) -> None:
     """One file of meta/episodes, with each of its episodes' own statistics of the feature."""
-    source = pq.ParquetFile(path)
-    after = [column for column in source.schema_arrow.names if column.split("/")[1:2] and column.split("/")[1] in later]
-    tables = []
-    for group in range(source.num_row_groups):
-        table = source.read_row_group(group)
+
+    def changed(table: pa.Table) -> pa.Table:
         spans = zip(table["dataset_from_index"].to_pylist(), table["dataset_to_index"].to_pylist(), strict=True)
         statistics = [schema.statistics_lists(of_rows(new.rows[a:b]), picture=False) for a, b in spans]
         columns = {
@@ -101,11 +98,13 @@ def _rewrite_episodes(path: Path, target: Path, new: NewFeature, later: Collecti
             )
             for key in schema.STATISTICS
         }
-        table = _with_columns(table, columns, [column for column in after if column.startswith("stats/")])
+        after = [name for name in table.column_names if name.startswith("stats/") and name.split("/")[1] in later]
+        table = _with_columns(table, columns, after)
         # `datasets` infers the columns where no description says otherwise; an old one would hide the new ones.
         kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != HUGGINGFACE}
-        tables.append(table.replace_schema_metadata(kept or None))
-    _write(target, tables)
+        return table.replace_schema_metadata(kept or None)
+
+    _rewrite(path, target, changed)
 
 
 def _with_columns(table: pa.Table, new: Mapping[str, pa.Array], later: Collection[str]) -> pa.Table:
@@ -113,9 +112,14 @@ def _with_columns(table: pa.Table, new: Mapping[str, pa.Array], later: Collectio
     return pa.table(columns, metadata=table.schema.metadata)
 
 
-def _write(path: Path, tables: Sequence[pa.Table]) -> None:
-    """Tables as the row groups of one Parquet file, written as a build writes them."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(path, tables[0].schema, compression="snappy", use_dictionary=True) as writer:
-        for table in tables:
+def _rewrite(path: Path, target: Path, changed: Callable[[pa.Table], pa.Table]) -> None:
+    """A Parquet file, changed row group by row group, written as a build writes it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    writer = None
+    with pq.ParquetFile(path) as source:
+        for group in range(source.num_row_groups):
+            table = changed(source.read_row_group(group))
+            writer = writer or pq.ParquetWriter(target, table.schema, compression="snappy", use_dictionary=True)
             writer.write_table(table, row_group_size=max(1, len(table)))
+    if writer is not None:
+        writer.close()

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def splits_of(dataset: Path) -> dict[str, SplitReader]:
+    """The splits of a dataset folder by name, sorted. Raises Refused where it holds none."""
+    roots = sorted(path.parent.parent for path in dataset.glob(f"*/{schema.INFO_PATH}"))
+    if not roots:
+        expected = f"a dataset folder, with <split>/{schema.INFO_PATH} in it"
+        raise Refused([Fault(str(dataset), "splits", "none", expected)])
+    return {root.name: SplitReader(root) for root in roots}
+
+
 @dataclass(frozen=True)
 class SplitReader:
     """One split folder, such as `datasets/block_stack/train`. Nothing is read before it is asked for."""
@@ -37,7 +46,8 @@ class SplitReader:
         try:
             info = json.loads(path.read_bytes())
             version = info["codebase_version"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            _ = int(info["fps"]), [described["dtype"] for described in info["features"].values()], info["video_path"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Refused([self._fault(path, "info.json", f"unreadable ({error})")]) from error
         if version != schema.CODEBASE_VERSION:
             raise Refused([self._fault(path, "codebase_version", repr(version))])
@@ -79,8 +89,20 @@ class SplitReader:
 
     @cached_property
     def statistics(self) -> dict[str, dict[str, Any]]:
-        """meta/stats.json: feature -> statistic -> nested lists."""
-        return dict(json.loads((self.root / schema.STATS_PATH).read_bytes()))
+        """meta/stats.json: feature -> statistic -> nested lists. Raises Refused where it cannot be read."""
+        path = self.root / schema.STATS_PATH
+        try:
+            return dict(json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError) as error:
+            raise Refused([self._fault(path, "stats.json", f"unreadable ({error})")]) from error
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the data files hold. Raises Refused where one cannot be read."""
+        try:
+            return sum(pq.read_metadata(file).num_rows for file in sorted((self.root / "data").glob("*/*.parquet")))
+        except (OSError, pa.ArrowException) as error:
+            raise Refused([self._fault(self.root / "data", "data files", f"unreadable ({error})")]) from error
 
     def array(self, feature: str, episode: int | None = None) -> npt.NDArray[Any]:
         """A column as `(T, D)`, or `(T,)` for scalars, in its dtype; of one episode where asked.
