@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import pytest
 from quickdraw.formats.lerobot.reader import SplitReader
 
 type Processors = Callable[..., subprocess.CompletedProcess[str]]
+CUBE = "observation.objects.cube"  # measured in two cameras, and so not where only one is exported
 SPLITS = ["eval_purple_play", "eval_purple_stack", "train", "val"]
 
 
@@ -64,8 +66,10 @@ def test_nothing_but_the_dataset_is_left_beside_it(one_camera: Path) -> None:
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_subset_of_the_cameras_leaves_every_row_as_it_was(split: str, one_camera: Path, sample_dataset: Path) -> None:
     some, every = SplitReader(one_camera / split), SplitReader(sample_dataset / split)
-    names = [name for name, feature in every.info["features"].items() if feature["dtype"] != "video"]
-    assert names == [name for name, feature in some.info["features"].items() if feature["dtype"] != "video"]
+    names = [name for name, feature in some.info["features"].items() if feature["dtype"] != "video"]
+    assert [*names[:2], CUBE, *names[2:]] == [
+        name for name, feature in every.info["features"].items() if feature["dtype"] != "video"
+    ]
     assert len(names) == 7
     for name in names:
         found, expected = some.array(name), every.array(name)
@@ -73,6 +77,17 @@ def test_a_subset_of_the_cameras_leaves_every_row_as_it_was(split: str, one_came
         np.testing.assert_array_equal(found, expected)
     assert (some.cameras, len(every.cameras)) == (("scene_right",), 4)
     assert some.tasks == every.tasks
+
+
+def test_a_build_without_both_cameras_of_the_cubes_leaves_them_out_and_says_so(one_camera: Path) -> None:
+    said = [line for line in (one_camera / "progress.log").read_text().splitlines() if "cube" in line]
+    assert said == ["warning: no observation.objects.cube: it is measured in scene_right and gripper_right_top, "
+                    "not both exported"]  # fmt: skip
+    assert CUBE not in (one_camera / "normalization_stats.json").read_text()
+    provenance = json.loads((one_camera / "provenance.json").read_text())
+    assert CUBE not in provenance["features"]
+    assert "palette" not in provenance
+    assert not any("cubes" in episode for episode in provenance["episodes"])
 
 
 def test_a_subset_of_the_cameras_and_one_worker_give_the_same_bytes_of_pictures(

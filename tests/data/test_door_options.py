@@ -22,7 +22,8 @@ from quickdraw.data.config import (
     option_names,
     parse,
 )
-from quickdraw.data.processors import PRESETS, block_stack, main
+from quickdraw.data.processors import block_stack, main
+from quickdraw.data.ranges import PRESETS
 from quickdraw.errors import Refused
 
 PROCESSOR = "processor=block_stack"
@@ -32,7 +33,10 @@ VALUES = {
     "source.hw": "[96,128]", "source.cameras": "[scene_left]", "source.workers": "3", "source.val_frac": "0.25",
     "source.val_floor": "1", "source.val_runs": "[a/b,c/d]", "source.val_from": "/v", "source.eval_globs": "[x*]",
     "source.exclude_globs": "[]", "source.max_runs_per_campaign": "2", "source.video.crf": "23",
-    "source.video.preset": "slow", "source.video.gop": "4", "source.lerobot_stats": "split", "output.dir": "/o",
+    "source.video.preset": "slow", "source.video.gop": "4", "source.lerobot_stats": "split", "source.objects": "none",
+    "source.cube.min_value": "0.2",
+    "source.cube.min_saturation": "0.3", "source.cube.peak_saturation": "0.6", "source.cube.min_area_px": "20",
+    "source.cube.evidence_area_px": "40", "source.cube.evidence_share": "0.05", "output.dir": "/o",
     "dry_run": "true",
 }  # fmt: skip
 
@@ -140,6 +144,8 @@ def test_a_line_break_in_a_list_is_an_item_or_a_refusal_but_no_crash(text: str) 
         ("dry_run", "yes", "true or false"),
         ("dry_run", "1", "true or false"),
         ("source.video.crf", "18.5", "whole number"),
+        ("source.cube.min_area_px", "a few", "number"),
+        ("source.cube.evidence_share", "2%", "number"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused_in_words(option: str, text: str, expected: str) -> None:
@@ -174,6 +180,15 @@ OUT_OF_RANGE = [
     ("source.video.gop=0", "found 0, expected 1 to 250 pictures"),
     ("source.video.gop=251", "found 251, expected 1 to 250 pictures"),
     ("source.lerobot_stats=both", "found both, expected train or split"),
+    ("source.objects=cubes", "found cubes, expected one of auto, cube, none"),
+    ("source.cube.min_value=0", "found 0.0, expected above 0, at most 1"),
+    ("source.cube.min_saturation=1.1", "found 1.1, expected above 0, at most 1"),
+    ("source.cube.min_saturation=90", "found 90.0, expected above 0, at most 1"),  # neither per cent nor levels
+    ("source.cube.peak_saturation=nan", "found nan, expected above 0, at most 0.9"),
+    ("source.cube.min_area_px=0", "found 0.0, expected 1 to 1e6 px"),
+    ("source.cube.min_area_px=nan", "found nan, expected 1 to 1e6 px"),
+    ("source.cube.evidence_area_px=0.5", "found 0.5, expected 1 to 1e6 px"),
+    ("source.cube.evidence_share=-0.1", "found -0.1, expected above 0, at most 1"),
     ("source.name=", "expected a folder name"),
     ("source.name=..", "found .., expected a folder name"),
     ("source.name=a/b", "found a/b, expected a folder name"),
@@ -224,6 +239,8 @@ def test_without_a_tree_the_build_is_refused() -> None:
      "source.video.crf=0", "source.video.crf=51",
      "source.video.gop=1", "source.video.gop=250", "source.cameras=[gripper_right_top,scene_left]",
      *(f"source.video.preset={preset}" for preset in PRESETS), "source.lerobot_stats=split", "source.name=...",
+     "source.objects=cube", "source.objects=none", "source.cube.min_value=1", "source.cube.evidence_share=0.0001",
+     "source.cube.min_area_px=1", "source.cube.evidence_area_px=1",
      "source.name=手套 a(b)"],
 )  # fmt: skip
 def test_the_ends_of_every_range_are_within_it(argument: str) -> None:
@@ -343,7 +360,7 @@ def test_the_defaults_are_the_specifications() -> None:
     assert (source.val_frac, source.val_floor, source.val_runs, source.val_from) == (0.1, 2, [], None)
     assert source.eval_globs == ["campaign8", "campaign8-*", "campaign9", "campaign9-*"]
     assert source.exclude_globs == ["campaign1", "campaign1-*", "campaign2", "campaign2-*", "_*", "shakedown", "audit"]
-    assert (source.max_runs_per_campaign, source.lerobot_stats) == (0, "train")
+    assert (source.max_runs_per_campaign, source.lerobot_stats, source.objects) == (0, "train", "auto")
     settings = block_stack(parse([PROCESSOR, "source.dir=/d", "source.name=x"]).config)
     assert settings.output == Path("datasets/x").absolute()
 

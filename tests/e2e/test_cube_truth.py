@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quickdraw.core.cubes import CubeThresholds, Track, colours_in
+from quickdraw.core.cubes import Track, colours_in
 from quickdraw.core.episode import FramePlan
 from quickdraw.core.grid import Float64
-from quickdraw.core.hues import COLOURS
-from quickdraw.data.config import parse
+from quickdraw.core.hues import COLOURS, CubeThresholds
 from quickdraw.pipeline.tracking import track_file
 from quickdraw.sim import film
 from quickdraw.sim.scene import renderer
@@ -28,9 +27,10 @@ VISIBLE_PX = 25.0
 CAMERAS = ("scene_right", "gripper_right_top")
 HEIGHT_PX, WIDTH_PX = 144, 192
 EVERY = 6  # a picture every fifth of a second: much happens in few pictures
-# Two ways light drifts, each over a noisy sensor: the exposure swings by a third, or the white balance by an eighth.
+# Two ways light drifts, each over a noisy sensor: the exposure swings by a third, behind an open shutter, or the white
+# balance by an eighth.
 LOOKS = {
-    "exposure": Look(gain_swing=0.33, gain_period_s=9.0, noise_levels=4.0),
+    "exposure": Look(gain_swing=0.33, gain_period_s=9.0, noise_levels=4.0, shutter_s=0.01),
     "white balance": Look(balance_swing=0.12, balance_period_s=9.0, noise_levels=4.0),
 }
 
@@ -134,10 +134,6 @@ class Filmed:
         return self.track.sightings[..., [2, 0, 1]] * [1, WIDTH_PX, HEIGHT_PX]
 
 
-def default_thresholds() -> CubeThresholds:
-    return CubeThresholds(**vars(parse(["+processor=block_stack"]).config.source.cube))
-
-
 @pytest.fixture(scope="module")
 def filmed(once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str], list[Filmed]]:
     """`filmed(look)`: every scene in both cameras and both sets of cubes, tracked."""
@@ -146,7 +142,7 @@ def filmed(once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str
     def tracked(look: str) -> list[Filmed]:
         if look not in kept:
             folder = once(f"cube-scenes-{look}", lambda place: film_all(look, place))
-            thresholds = default_thresholds()
+            thresholds = CubeThresholds()
             kept[look] = [
                 Filmed(clip, track_file(clip.path, [len(clip.truth)], thresholds)[0]) for clip in clips(folder)
             ]
@@ -184,7 +180,7 @@ def test_cubes_are_seen_where_they_are_and_as_large_as_they_are(
 def test_every_scene_is_evidence_for_the_cubes_it_shows_and_for_no_other(
     filmed: Callable[[str], list[Filmed]], look: str
 ) -> None:
-    thresholds, films = default_thresholds(), filmed(look)
+    thresholds, films = CubeThresholds(), filmed(look)
     for scene_view, wrist_view in zip(films[::2], films[1::2], strict=True):
         assert (scene_view.clip.scene, scene_view.clip.colours) == (wrist_view.clip.scene, wrist_view.clip.colours)
         found = colours_in([scene_view.track, wrist_view.track], HEIGHT_PX * WIDTH_PX, thresholds)

@@ -83,6 +83,7 @@ def plan_of(*seconds: int) -> BuildPlan:
         source=Lengths(seconds),
         rule=SplitRule(0.1, 2, (), ()),
         encoding=Encoding(144, 192, RATE, crf=18, preset="veryfast", gop=2),
+        cubes=None,
         stats="train",
         max_runs_per_campaign=0,
         output=Path("nowhere"),

@@ -17,6 +17,7 @@ import pytest
 
 SPLITS = ("train", "val", "eval_purple_play", "eval_purple_stack")
 MODES = ("MIN_MAX", "MEAN_STD", "IDENTITY", "QUANTILES", "QUANTILE10")
+VECTORS = ("observation.state", "action", "observation.objects.cube")
 ROTATION = slice(3, 9)
 ONE_ULP = 1.2e-7
 ROWS = 300
@@ -70,7 +71,7 @@ def normalised(
     once: Callable[[str, Callable[[Path], None]], Path],
 ) -> Normalised:
     """The sample's splits, and rows train never saw of a split with a constant and quantiles that fell together."""
-    given = {s: {f: plain(sample_dataset / s, f) for f in ("observation.state", "action")} for s in SPLITS}
+    given = {s: {f: plain(sample_dataset / s, f) for f in VECTORS} for s in SPLITS}
     unseen = np.concatenate([synthetic.state_rows(9, ROWS)[:, :9], np.full((ROWS, 1), 3.0, np.float32)], axis=1)
     given["awkward"] = {"observation.state": unseen, "action": awkward_actions(evaluation=True)}
 
@@ -124,7 +125,7 @@ def test_values_train_never_saw_stay_bounded(normalised: Normalised, mode: str) 
         assert np.abs(there[:, 9:] if feature == "observation.state" else there).max() < 1e3
     for split in SPLITS:
         if mode != "IDENTITY":
-            for feature in ("observation.state", "action"):
+            for feature in VECTORS:
                 assert np.abs(normalised.of(split, mode, feature)[1]).max() < 1e3
 
 

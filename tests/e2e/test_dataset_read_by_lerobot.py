@@ -99,7 +99,8 @@ def train_like(sample_dataset: Path, lerobot: Ask, remember: Callable[..., dict[
 
 
 def test_policy_features_can_be_made_from_info(train_like: dict[str, Any]) -> None:
-    vectors: dict[str, Any] = {"observation.state": ["STATE", [17]], "action": ["ACTION", [5]]}
+    vectors: dict[str, Any] = {"observation.state": ["STATE", [17]], "action": ["ACTION", [5]],
+                               "observation.objects.cube": ["STATE", [32]]}  # fmt: skip
     assert train_like["policy"] == vectors | {key: ["VISUAL", [3, 144, 192]] for key in KEYS}
 
 
@@ -110,6 +111,7 @@ def test_a_batch_for_an_act_like_policy_has_chunks_of_actions_and_their_padding(
     assert batch["action"] == ["torch.float32", [4, CHUNK, 5]]
     assert batch["action_is_pad"] == ["torch.bool", [4, CHUNK]]
     assert batch["observation.state"] == ["torch.float32", [4, 2, 17]]
+    assert batch["observation.objects.cube"] == ["torch.float32", [4, 32]]
     assert all(batch[key] == ["torch.float32", [4, 3, 144, 192]] for key in KEYS)
     low, high = train_like["range"]
     assert 0.0 <= low < high <= 1.0

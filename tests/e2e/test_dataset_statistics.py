@@ -18,7 +18,7 @@ import pytest
 
 SPLITS = ("train", "val", "eval_purple_play", "eval_purple_stack")
 CAMERAS = ("scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top")
-VECTORS = ("observation.state", "action")
+VECTORS = ("observation.state", "action", "observation.objects.cube")
 BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
 PAIRS = (("min", "max"), ("q01", "q99"), ("q10", "q90"))

@@ -1,4 +1,4 @@
-"""Run one PicturesTask of the map stage in a process of its own and print the peak of its resident memory [kB].
+"""Run one PicturesTask, cubes and all, in a process of its own and print the peak of its resident memory [kB].
 
 Arguments: video file, number of its pictures, rate [Hz], folder for the fragment. Neither torch nor lerobot is here.
 """
@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from quickdraw.core.cubes import CubeRule
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, FramePlan
 from quickdraw.core.grid import Grid
+from quickdraw.core.hues import CubeThresholds
 from quickdraw.pipeline.fragments import Fragment
 from quickdraw.pipeline.mapping import PicturesTask, run_task
 from quickdraw.video.encoding import Encoding
@@ -40,7 +42,9 @@ episode = EpisodePlan(
 )  # fmt: skip
 fragment = Fragment(folder, episode)
 encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
-result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding))
+rule = CubeRule(("camera",), CubeThresholds(0.12, 0.35, 0.5, 12, 30, 0.02))
+result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding, rule))
+assert len(fragment.track("camera").sightings) == pictures
 assert result == pictures, result
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
 print(int(peak.split()[1]))

@@ -230,3 +230,23 @@ def test_arrow_types_are_float32_lists_of_fixed_size(pair: Pair) -> None:
     schema = pq.read_schema(pair.ours / DATA)
     assert schema.field("observation.state").type == pa.list_(pa.float32(), 10)
     assert schema.field("timestamp").type == pa.float32()
+
+
+def test_a_feature_put_into_lerobots_own_split_stands_as_it_does_in_ours(pair: Pair, tmp_path: Path) -> None:
+    from quickdraw.core.features import FeatureSpec
+    from quickdraw.core.statistics import of_rows
+    from quickdraw.formats.lerobot.columns import NewFeature, put_feature
+    from quickdraw.formats.lerobot.reader import SplitReader
+
+    rows = np.random.default_rng(0).uniform(size=(sum(LENGTHS), 3)).astype(np.float32)
+    new = NewFeature(FeatureSpec("observation.objects.cube", ("x", "y", "z"), ("",) * 3), rows, of_rows(rows))
+    for root in (pair.ours, pair.theirs):
+        put_feature(SplitReader(root), tmp_path / root.name, new)
+    put = Pair(tmp_path / "ours", tmp_path / "theirs")
+    test_info_json_equals_lerobots_key_by_key_in_order_and_type(put)
+    test_stats_json_has_lerobots_features_statistics_and_shapes(put)
+    for name in (DATA, EPISODES):
+        test_columns_have_lerobots_names_order_and_types(put, name)
+        assert row_groups(put.theirs / name) == row_groups(pair.theirs / name)
+    test_data_says_the_same_to_the_datasets_library(put)
+    test_rows_are_the_same_value_for_value(put)

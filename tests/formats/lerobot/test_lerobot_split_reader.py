@@ -74,14 +74,14 @@ def test_the_pandas_table_has_a_column_a_dimension_and_the_tasks_text(sample_dat
     root = sample_dataset / split
     frame, table = SplitReader(root).frame(), plain(root)
     info = json.loads((root / "meta/info.json").read_text())
-    for feature in ("observation.state", "action"):
+    for feature in ("observation.state", "action", "observation.objects.cube"):
         values = np.array(table[feature].to_pylist(), np.float32)
         for i, dim in enumerate(info["features"][feature]["names"]):
             np.testing.assert_array_equal(frame[f"{feature}.{dim}"].to_numpy(), values[:, i])
     tasks = {row["task_index"]: row["task"] for row in pq.read_table(root / "meta/tasks.parquet").to_pylist()}
     assert frame["task"].tolist() == [tasks[i] for i in table["task_index"].to_pylist()]
     assert len(frame) == info["total_frames"]
-    assert frame.shape[1] == 17 + 5 + 5 + 1
+    assert frame.shape[1] == 17 + 5 + 32 + 5 + 1
 
 
 def test_tasks_are_the_campaigns_of_the_episodes(sample_dataset: Path) -> None:
