@@ -46,7 +46,8 @@ class SplitReader:
         try:
             info = json.loads(path.read_bytes())
             version = info["codebase_version"]
-            _ = int(info["fps"]), [described["dtype"] for described in info["features"].values()], info["video_path"]
+            if version == schema.CODEBASE_VERSION:
+                _ = int(info["fps"]), [described["dtype"] for described in info["features"].values()]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Refused([self._fault(path, "info.json", f"unreadable ({error})")]) from error
         if version != schema.CODEBASE_VERSION:
