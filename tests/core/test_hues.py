@@ -163,11 +163,21 @@ def counted(hue_bin: int, pixels: int, level: int = 204) -> npt.NDArray[np.int64
     return counts
 
 
-def test_a_table_covers_a_fifth_of_the_pictures() -> None:
-    assert table_bin(counted(14, 1999, level=120), 10_000) is None
-    assert table_bin(counted(14, 2000, level=120), 10_000) == 14
-    assert table_bin(counted(179, 1200) + counted(1, 800), 10_000) in (179, 0)  # also where it lies around zero
+def test_a_table_covers_a_tenth_of_the_pictures() -> None:
+    assert table_bin(counted(14, 999, level=120), 10_000) is None
+    assert table_bin(counted(14, 1000, level=120), 10_000) == 14
     assert table_bin(counted(14, 10_000, level=50), 10_000) is None  # too pale to have a hue
+
+
+@pytest.mark.parametrize("hue_bin", [66, 113, 140, 2])
+def test_what_has_a_cubes_hue_is_a_table_from_two_fifths_of_the_pictures_on(hue_bin: int) -> None:
+    assert table_bin(counted(hue_bin, 3999), 10_000) is None
+    assert table_bin(counted(hue_bin, 4000), 10_000) == hue_bin
+    assert table_bin(counted(hue_bin, 3999) + counted(14, 1000), 10_000) == 14
+
+
+def test_a_table_may_lie_around_zero() -> None:
+    assert table_bin(counted(179, 2400) + counted(1, 1600), 10_000) in (179, 0)
 
 
 @given(hue_bin=st.integers(0, 179))

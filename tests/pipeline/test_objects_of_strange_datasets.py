@@ -67,7 +67,9 @@ def test_a_split_that_is_a_link_is_published_whole(dataset: Path, put: Callable[
     (dataset / "val").symlink_to("../elsewhere")
     (dataset / "note").symlink_to("../elsewhere/meta/info.json")
     before = names(dataset.with_name("elsewhere"))
+    (dataset / "dangling").symlink_to("nowhere")
     put(dataset)
+    assert (dataset / "dangling").is_symlink()
     assert names(dataset / "val") == before
     assert CUBE.name in SplitReader(dataset / "val").info["features"]
     assert CUBE.name not in SplitReader(dataset.with_name("elsewhere")).info["features"]
@@ -123,6 +125,11 @@ def no_columns(dataset: Path) -> str:
     return "episodes: found unreadable"
 
 
+def a_link_that_leads_back(dataset: Path) -> str:
+    (dataset / "train" / "self").symlink_to("..")
+    return "link: found .*self to "
+
+
 def listed_features(dataset: Path) -> str:
     path = dataset / "val/meta/info.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"features": []}))
@@ -138,7 +145,17 @@ def picture_first(dataset: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "spoil", [no_statistics, torn_rows, missing_rows, torn_summary, no_columns, listed_features, picture_first]
+    "spoil",
+    [
+        a_link_that_leads_back,
+        no_statistics,
+        torn_rows,
+        missing_rows,
+        torn_summary,
+        no_columns,
+        listed_features,
+        picture_first,
+    ],
 )
 def test_what_cannot_be_read_is_refused_before_a_picture_is_decoded(
     spoil: Callable[[Path], str], dataset: Path, put: Callable[[Path], None]

@@ -31,8 +31,10 @@ EDGE_SATURATION: Final = {"red": 0.64, "green": 0.45, "blue": 0.42, "purple": 0.
 CORE_SATURATION: Final = 0.75
 # A cube's hues end this far from its peak [bins], or where another colour, or the table, is nearer.
 REACH_BINS: Final = 22
-# The table is the hue of a fifth of the picture or more, at any but the faintest saturation.
-TABLE_PX_SHARE, TABLE_SATURATION = 0.2, 0.2
+# The table is what covers a tenth of the pictures at any but the faintest saturation, or, of a hue that a cube may have
+# (red up to 10 deg), two fifths: no cube covers that much of a whole episode.
+TABLE_PX_SHARE, CUBE_LIKE_TABLE_PX_SHARE, TABLE_SATURATION = 0.1, 0.4, 0.2
+CUBE_HUES: Final = {**HUE_RANGES, "red": (330, 10)}
 # Most of it is so near its hue, and some of it so far [bins].
 TABLE_CORE_BINS, TABLE_REACH_BINS = 2, 12
 # What a colour goes by where too little of it is seen for a peak of its own: hue [deg] and saturation of a plain one.
@@ -92,9 +94,8 @@ def find_peaks(counts: Int64, pictures: int, picture_px: int, thresholds: CubeTh
     least = thresholds.evidence_area_px * picture_px / REFERENCE_PX * thresholds.evidence_share * pictures
     heights = _smooth(vivid.sum(axis=1))
     peaks = {}
-    for colour, (from_deg, to_deg) in HUE_RANGES.items():
-        bins = np.arange(from_deg // 2, to_deg // 2 + (BINS if to_deg < from_deg else 0)) % BINS
-        tops = [top for top in bins.tolist() if _is_top(heights, top)]
+    for colour, hues in HUE_RANGES.items():
+        tops = [top for top in _bins(hues) if _is_top(heights, top)]
         if table is not None:
             tops = [top for top in tops if _apart(np.array(top), table) > TABLE_CORE_BINS]
         if not tops:
@@ -125,9 +126,15 @@ def _vivid_levels(counts: Int64, table: int | None, thresholds: CubeThresholds) 
 def table_bin(counts: Int64, pixels: int) -> int | None:
     """The hue of what covers most of the pictures [bins], where something coloured covers enough of their `pixels`."""
     coloured = counts[:, round(TABLE_SATURATION * 255) :].sum(axis=1)
-    top = int(_smooth(coloured).argmax())
-    covered = coloured[_apart(np.arange(BINS), top) <= _NEAR_BINS].sum()
-    return top if covered >= TABLE_PX_SHARE * pixels else None
+    heights = _smooth(coloured)
+    cube_like = np.isin(np.arange(BINS), [bin_ for hues in CUBE_HUES.values() for bin_ in _bins(hues)])
+    for top, share in (
+        (int(np.where(cube_like, 0, heights).argmax()), TABLE_PX_SHARE),
+        (int(heights.argmax()), CUBE_LIKE_TABLE_PX_SHARE),
+    ):
+        if coloured[_apart(np.arange(BINS), top) <= _NEAR_BINS].sum() >= share * pixels:
+            return top
+    return None
 
 
 def votes(peaks: Mapping[str, Peak], table: int | None, thresholds: CubeThresholds) -> npt.NDArray[np.uint8]:
@@ -152,6 +159,12 @@ def votes(peaks: Mapping[str, Peak], table: int | None, thresholds: CubeThreshol
         ballot[0, :, 1] |= (edge * (0x01 << bit) + core * (0x10 << bit)).astype(np.uint8)
     ballot[0, round(thresholds.min_value * 255) :, 2] = 0xFF
     return ballot
+
+
+def _bins(hues_deg: tuple[int, int]) -> list[int]:
+    """The bins of a range of hues, which may pass 0."""
+    first, end = (hue // DEGREES_PER_BIN for hue in hues_deg)
+    return [number % BINS for number in range(first, end + (BINS if end < first else 0))]
 
 
 def _apart(hue_bins: npt.NDArray[np.int_], other: int) -> Int64:

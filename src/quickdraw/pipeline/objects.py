@@ -43,6 +43,7 @@ def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progr
     dataset = dataset.resolve()
     refuse_unplaceable(dataset)
     with staging(dataset) as folder:  # first, for it mends what an interrupted publishing left
+        _refuse_loops(dataset)
         built = read_built(dataset)
         sizes = _picture_sizes(built.splits, rule)
         tracks = _track(built.splits, rule, executor, progress)
@@ -54,6 +55,15 @@ def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progr
         _link_rest(dataset, target)
         publish(target, dataset)
     return cubes
+
+
+def _refuse_loops(dataset: Path) -> None:
+    """Raise Refused where a link inside the dataset leads back to a folder it lies in."""
+    links = [folder / name for folder, _, files in dataset.walk() for name in files if (folder / name).is_symlink()]
+    loops = [link for link in links if link.parent.is_relative_to(link.resolve())]
+    if loops:
+        expected = "links that do not lead back"
+        raise Refused([Fault(str(dataset), "link", f"{link} to {link.resolve()}", expected) for link in loops])
 
 
 def _picture_sizes(splits: Mapping[str, SplitReader], rule: CubeRule) -> dict[str, int]:
@@ -206,4 +216,4 @@ def _link_rest(dataset: Path, target: Path) -> None:
                 try:
                     os.link(file, place / name)
                 except OSError:
-                    shutil.copy2(file, place / name)
+                    shutil.copy2(folder / name, place / name, follow_symlinks=file.exists())

@@ -126,7 +126,8 @@ def publish(dataset: Path, output: Path) -> None:
 def _sync_tree(root: Path) -> None:
     for folder, _, files in root.walk(top_down=False):
         for name in files:
-            _sync(folder / name)
+            if not (folder / name).is_symlink():
+                _sync(folder / name)
         _sync(folder)
 
 

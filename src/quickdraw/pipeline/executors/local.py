@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_end
 
+import cv2
+
 from quickdraw.errors import WorkerDied
 from quickdraw.pipeline.interrupts import interrupts_held
 
@@ -23,7 +25,7 @@ from quickdraw.pipeline.interrupts import interrupts_held
 def local_processes(workers: int) -> Iterator[LocalProcesses]:
     """`workers` processes until the block is left; by an exception, they are stopped at once."""
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _die_with_parent)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin)
     try:
         yield LocalProcesses(workers, pool)
     except BaseException as error:
@@ -56,6 +58,15 @@ class LocalProcesses:
                 break
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
+
+
+def _begin() -> None:
+    """In a worker, first: it runs one thread, for workers are what runs in parallel, and ends with its parent.
+
+    OpenCV's own threads would mostly wait for each other on pictures of this size, and burn CPU while they do.
+    """
+    cv2.setNumThreads(1)
+    _die_with_parent()
 
 
 def _die_with_parent() -> None:
