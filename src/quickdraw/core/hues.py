@@ -126,13 +126,13 @@ def _vivid_levels(counts: Int64, table: int | None, thresholds: CubeThresholds) 
 def table_bin(counts: Int64, pixels: int) -> int | None:
     """The hue of what covers most of the pictures [bins], where something coloured covers enough of their `pixels`."""
     coloured = counts[:, round(TABLE_SATURATION * 255) :].sum(axis=1)
-    heights = _smooth(coloured)
-    cube_like = np.isin(np.arange(BINS), [bin_ for hues in CUBE_HUES.values() for bin_ in _bins(hues)])
-    for top, share in (
-        (int(np.where(cube_like, 0, heights).argmax()), TABLE_PX_SHARE),
-        (int(heights.argmax()), CUBE_LIKE_TABLE_PX_SHARE),
+    cube_like = np.isin(np.arange(BINS), [number for hues in CUBE_HUES.values() for number in _bins(hues)])
+    for counted, share in (
+        (np.where(cube_like, 0, coloured), TABLE_PX_SHARE),
+        (coloured, CUBE_LIKE_TABLE_PX_SHARE),
     ):
-        if coloured[_apart(np.arange(BINS), top) <= _NEAR_BINS].sum() >= share * pixels:
+        top = int(_smooth(counted).argmax())
+        if counted[_apart(np.arange(BINS), top) <= _NEAR_BINS].sum() >= share * pixels:
             return top
     return None
 
