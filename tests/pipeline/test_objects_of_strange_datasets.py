@@ -136,6 +136,25 @@ def listed_features(dataset: Path) -> str:
     return r"info\.json: found unreadable"
 
 
+def endless_statistics(dataset: Path) -> str:
+    path = dataset / "val/meta/stats.json"
+    path.write_text(path.read_text().replace("0.0", "Infinity", 1))
+    return "unreadable .*not JSON compliant"
+
+
+def no_config(dataset: Path) -> str:
+    (dataset / "provenance.json").write_text('{"quickdraw": "1", "config": null, "episodes": null, "features": []}')
+    return "(?s)config: found.*features: found.*episodes: found"
+
+
+def no_shape(dataset: Path) -> str:
+    path = dataset / "val/meta/info.json"
+    info = json.loads(path.read_text())
+    del info["features"]["observation.images.scene_left"]["shape"]
+    path.write_text(json.dumps(info))
+    return r"metadata: found malformed \(KeyError\('shape'\)\)"
+
+
 def picture_first(dataset: Path) -> str:
     path = dataset / "val/meta/info.json"
     info = json.loads(path.read_text())
@@ -148,6 +167,9 @@ def picture_first(dataset: Path) -> str:
     "spoil",
     [
         a_link_that_leads_back,
+        endless_statistics,
+        no_config,
+        no_shape,
         no_statistics,
         torn_rows,
         missing_rows,

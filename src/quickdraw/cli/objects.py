@@ -81,8 +81,10 @@ def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:
 
     known = asdict(CubeThresholds())
     traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else {}
-    built = traced.get("config", {}).get("cube", {})
-    values = known | {name: value for name, value in built.items() if name in known} | given
+    config = traced.get("config")
+    built = config.get("cube") if isinstance(config, dict) else None
+    told = built if isinstance(built, dict) else {}
+    values = known | {name: told[name] for name in known if isinstance(told.get(name), int | float)} | given
     faults = cube_faults(Cube(**values))
     if faults:
         raise Refused(faults)

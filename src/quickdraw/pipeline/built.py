@@ -38,6 +38,7 @@ def read_built(root: Path) -> BuiltDataset:
             documents[name] = _document(root, name)
         except Refused as refused:
             faults += refused.faults
+    faults += _malformed(root, documents.get(SUMMARY) or {}, documents.get(PROVENANCE) or {})
     if faults:
         raise Refused(faults)
     return BuiltDataset(root, splits, documents[NORMALIZATION], documents[SUMMARY], documents[PROVENANCE])
@@ -46,7 +47,7 @@ def read_built(root: Path) -> BuiltDataset:
 def _faults_of(split: SplitReader) -> list[Fault]:
     """What is wrong with a split's tables."""
     try:
-        _ = split.info, split.statistics
+        json.dumps([split.info, split.statistics], allow_nan=False)  # NaN and infinity are not JSON: we write none
         promised = sum(int(episode["length"]) for episode in split.episodes)
         spans = sum(int(e["dataset_to_index"]) - int(e["dataset_from_index"]) for e in split.episodes)
         if not promised == spans == split.rows:
@@ -65,9 +66,29 @@ def _document(root: Path, name: str) -> Mapping[str, Any] | None:
     path = root / name
     if not path.exists():
         return None
-    if name == PROVENANCE:
-        return read_provenance(root)
     try:
-        return dict(json.loads(path.read_bytes()))
+        document = read_provenance(root) if name == PROVENANCE else dict(json.loads(path.read_bytes()))
+        json.dumps(document, allow_nan=False)
+        return document
     except (OSError, ValueError, TypeError) as error:
         raise Refused([Fault(name, "document", f"unreadable ({error})", "a JSON object", path=str(path))]) from error
+
+
+def _malformed(root: Path, summary: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[Fault]:
+    """Parts of the documents that are not of the kind we would have written."""
+    config, episodes = provenance.get("config", {}), provenance.get("episodes", [])
+    traced = isinstance(episodes, list) and all(
+        isinstance(e, dict) and isinstance(e.get("split"), str) and type(e.get("episode_index")) is int
+        for e in episodes
+    )
+    checks = [
+        (SUMMARY, "normalization_stats", isinstance(summary.get("normalization_stats", {}), dict), "an object"),
+        (PROVENANCE, "config", isinstance(config, dict), "an object"),
+        (PROVENANCE, "features", isinstance(provenance.get("features", {}), dict), "an object"),
+        (PROVENANCE, "episodes", traced, "a list of objects with split and episode_index"),
+    ]
+    return [
+        Fault(str(root), field, "something else", expected, path=str(root / name))
+        for name, field, right, expected in checks
+        if not right
+    ]

@@ -43,10 +43,8 @@ def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progr
     dataset = dataset.resolve()
     refuse_unplaceable(dataset)
     with staging(dataset) as folder:  # first, for it mends what an interrupted publishing left
-        _refuse_loops(dataset)
-        built = read_built(dataset)
-        sizes = _picture_sizes(built.splits, rule)
-        tracks = _track(built.splits, rule, executor, progress)
+        built, sizes, tasks = _plan(dataset, rule)
+        tracks = _track(built.splits, rule, tasks, executor, progress)
         cubes = {name: split_cubes(rule, tracks[name], picture_px) for name, picture_px in sizes.items()}
         for name, found in cubes.items():
             progress.note(f"cubes in {name}: {found}")
@@ -55,6 +53,19 @@ def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progr
         _link_rest(dataset, target)
         publish(target, dataset)
     return cubes
+
+
+def _plan(dataset: Path, rule: CubeRule) -> tuple[BuiltDataset, dict[str, int], list[TrackTask]]:
+    """The dataset, pixels of a picture by split, what is to be measured. Raises Refused where any of it is amiss."""
+    _refuse_loops(dataset)
+    try:
+        built = read_built(dataset)
+        sizes = _picture_sizes(built.splits, rule)
+        tasks = [task for name, split in built.splits.items() for task in _tasks(name, split, rule)]
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        expected = "the metadata of LeRobot v3.0"
+        raise Refused([Fault(str(dataset), "metadata", f"malformed ({error!r})", expected)]) from error
+    return built, sizes, tasks
 
 
 def _refuse_loops(dataset: Path) -> None:
@@ -76,7 +87,7 @@ def _picture_sizes(splits: Mapping[str, SplitReader], rule: CubeRule) -> dict[st
             faults.append(Fault(name, "cameras", found, " and ".join(rule.cameras), path=path))
             continue
         shapes = [split.info["features"][f"observation.images.{camera}"]["shape"] for camera in rule.cameras]
-        if shapes[0] != shapes[1] or len(shapes[0]) != 3 or shapes[0][2] != 3:
+        if shapes[0] != shapes[1] or len(shapes[0]) != 3 or shapes[0][2] != 3 or min(shapes[0]) < 1:
             faults.append(Fault(name, "shape", f"{shapes}", "[height, width, 3], alike in both cameras", path=path))
         else:
             sizes[name] = int(shapes[0][0]) * int(shapes[0][1])
@@ -127,10 +138,13 @@ def run_track(task: TrackTask) -> tuple[TrackTask, list[Track] | Fault]:
 
 
 def _track(
-    splits: Mapping[str, SplitReader], rule: CubeRule, executor: Executor, progress: Progress
+    splits: Mapping[str, SplitReader],
+    rule: CubeRule,
+    tasks: list[TrackTask],
+    executor: Executor,
+    progress: Progress,
 ) -> dict[str, list[list[Track]]]:
     """Split -> episode -> a track per camera of the rule. Raises Refused with every file that could not be read."""
-    tasks = [task for name, split in splits.items() for task in _tasks(name, split, rule)]
     tasks.sort(key=lambda task: -sum(task.lengths))
     found: dict[tuple[str, int, str], Track] = {}
     faults = []

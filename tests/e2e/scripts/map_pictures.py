@@ -42,7 +42,7 @@ episode = EpisodePlan(
 )  # fmt: skip
 fragment = Fragment(folder, episode)
 encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
-rule = CubeRule(("camera",), CubeThresholds(0.12, 0.35, 0.5, 12, 30, 0.02))
+rule = CubeRule(("camera",), CubeThresholds())
 result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding, rule))
 assert len(fragment.track("camera").sightings) == pictures
 assert result == pictures, result
