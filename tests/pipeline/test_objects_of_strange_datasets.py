@@ -9,6 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.core.cubes import CUBE, CubeRule
@@ -95,6 +98,17 @@ def test_provenance_of_splits_that_are_gone_stays(dataset: Path, put: Callable[[
     assert after["palette"] == {"val": ["red"]}
     assert after["quickdraw"] == "0.0.1"
     assert set(after["cubes_measured_with"]) == {"quickdraw", "packages"}
+
+
+def test_rows_that_are_not_numbered_in_order_are_refused(dataset: Path, put: Callable[[Path], None]) -> None:
+    (path,) = (dataset / "val/data").glob("*/*.parquet")
+    table = pq.read_table(path)
+    backwards = pa.array(np.asarray(table["index"])[::-1])
+    pq.write_table(table.set_column(table.column_names.index("index"), "index", backwards), path)
+    before = names(dataset)
+    with pytest.raises(Refused, match="index: found not 0 to 11 in row order"):
+        put(dataset)
+    assert names(dataset) == before
 
 
 def no_statistics(dataset: Path) -> str:

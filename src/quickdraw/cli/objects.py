@@ -44,6 +44,7 @@ def objects(
     from quickdraw.pipeline.executors.local import local_processes
     from quickdraw.pipeline.objects import put_cubes
     from quickdraw.pipeline.progress import for_this_output
+    from quickdraw.pipeline.publish import mend
 
     given = {
         "min_value": min_value,
@@ -54,6 +55,7 @@ def objects(
         "evidence_share": evidence_share,
     }
     try:
+        mend(dataset.resolve())  # before its thresholds are looked up
         chosen = _thresholds(dataset, {name: value for name, value in given.items() if value is not None})
         progress = for_this_output()
         with local_processes(workers or len(os.sched_getaffinity(0))) as executor:

@@ -64,6 +64,13 @@ def _refuse_foreign(output: Path) -> None:
         raise _refusal(output, f"besides a dataset {', '.join(foreign)}", expected)
 
 
+def mend(output: Path) -> None:
+    """Put back the dataset that a publishing which died between its two renames left aside."""
+    retired = _retired_folder(output)
+    if retired.exists() and not output.exists():
+        retired.rename(output)
+
+
 @contextmanager
 def staging(output: Path) -> Iterator[Path]:
     """An empty folder to build in, ours alone; gone when the block is left.
@@ -81,8 +88,7 @@ def staging(output: Path) -> Iterator[Path]:
     try:
         for leftover in folder.iterdir():
             shutil.rmtree(leftover)
-        if retired.exists() and not output.exists():
-            retired.rename(output)
+        mend(output)
         shutil.rmtree(retired, ignore_errors=True)
         yield folder
     finally:
@@ -126,7 +132,7 @@ def publish(dataset: Path, output: Path) -> None:
 def _sync_tree(root: Path) -> None:
     for folder, _, files in root.walk(top_down=False):
         for name in files:
-            if not (folder / name).is_symlink():
+            if (folder / name).is_file() and not (folder / name).is_symlink():  # a pipe would wait for its other end
                 _sync(folder / name)
         _sync(folder)
 

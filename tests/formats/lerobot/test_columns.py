@@ -255,5 +255,5 @@ def test_an_old_description_of_the_episodes_does_not_hide_the_new_columns(rolled
 
 
 def test_too_few_rows_are_a_failure_not_a_shorter_column(rolled: Rolled, tmp_path: Path) -> None:
-    with pytest.raises(IndexError):
+    with pytest.raises(pa.ArrowInvalid, match="length"):
         put_feature(SplitReader(rolled.root), tmp_path / "after", feature(LENGTHS[:-1]))

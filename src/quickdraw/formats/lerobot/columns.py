@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from quickdraw.core.episode import Float32
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.statistics import Statistics, of_rows
+from quickdraw.errors import Fault, Refused
 from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.reader import SplitReader
@@ -59,13 +60,20 @@ def _put[V](ordered: Mapping[str, V], new: Mapping[str, V], later: Collection[st
 
 
 def _rewrite_data(root: Path, target: Path, new: NewFeature) -> None:
-    """Every data file, each row with the feature's row of the same `index`."""
-    arrow = schema.data_schema([new.spec])
+    """Every data file. Raises Refused where its rows are not numbered in order: they could not be told apart."""
+    arrow, first = schema.data_schema([new.spec]), 0
     kind = arrow.field(new.spec.name).type
     for path in sorted((root / "data").glob("*/*.parquet")):
 
         def changed(table: pa.Table) -> pa.Table:
-            rows = new.rows[table["index"].to_numpy()]
+            nonlocal first
+            index = table["index"].to_pylist() if "index" in table.column_names else []
+            if index != list(range(first, first + len(table))):
+                found = f"not {first} to {first + len(table) - 1} in row order"
+                expected = "rows numbered from 0 on, file after file"
+                raise Refused([Fault(root.name, "index", found, expected, path=str(root / "data"))])
+            rows = new.rows[first : first + len(table)]
+            first += len(table)
             column = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), type=kind)
             table = _with_columns(table, {new.spec.name: column}, schema.BOOKKEEPING)
             return table.replace_schema_metadata(_with_described(table.schema.metadata, arrow))
