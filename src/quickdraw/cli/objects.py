@@ -19,7 +19,9 @@ _Saturation = Annotated[float | None, typer.Option(help="Least saturation (HSV, 
 _Peak = Annotated[float | None, typer.Option(help="Least saturation of the pixels hue peaks are found among.")]
 _Area = Annotated[float | None, typer.Option(help="Smaller blobs are specks [px at 144x192].")]
 _EvidenceArea = Annotated[float | None, typer.Option(help="A colour is there where it covers so much [px at 144x192]")]
-_EvidenceShare = Annotated[float | None, typer.Option(help="... in this share of an episode's rows, and in ten.")]
+_EvidenceShare = Annotated[
+    float | None, typer.Option(help="... in this share of an episode's rows, and in at least ten.")
+]
 
 
 def objects(

@@ -21,8 +21,8 @@ class Settings:
     """One build.
 
     `content` is the part of the configuration that can change the dataset, JSON-ready, for provenance; `stats` says
-    whose statistics each split's stats.json carries; without `cubes` none are measured. 0
-    runs per campaign is all of them.
+    whose statistics each split's stats.json carries; without `cubes` none are
+    measured. `max_runs_per_campaign` 0 is all.
     """
 
     name: str
