@@ -51,7 +51,7 @@ class Lengths:
 
     def plan(self, key: EpisodeKey) -> EpisodePlan:
         seconds = int(key.run.removeprefix("recording_"))
-        return EpisodePlan(key, key.campaign, Grid(0, RATE, seconds * RATE), float(seconds), {}, (), {}, {}, {})
+        return EpisodePlan(key, key.campaign, Grid(0, RATE, seconds * RATE), float(seconds), {}, (), {}, {}, {}, {})
 
 
 @dataclass(frozen=True)

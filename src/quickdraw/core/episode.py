@@ -54,7 +54,8 @@ class EpisodePlan:
     """All that is known of an episode before a picture is decoded; small enough to keep for every episode.
 
     `row_files` are the source files its rows and grid are made from, `videos` the file of each shown camera, all
-    relative to the episode's folder, and `stamps` what each of them looked like. `provenance` is JSON-ready.
+    relative to the episode's folder, and `stamps` what each of them looked like. `frame_digests` stand for the
+    `FramePlan.frame_index` of each shown camera. `provenance` is JSON-ready.
     """
 
     key: EpisodeKey
@@ -65,6 +66,7 @@ class EpisodePlan:
     row_files: tuple[str, ...]
     videos: Mapping[str, str]
     stamps: Mapping[str, FileStamp]
+    frame_digests: Mapping[str, str]
     provenance: Mapping[str, Any]
 
     @property

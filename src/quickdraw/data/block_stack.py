@@ -6,6 +6,7 @@ nothing shifted, all 17 values of a row from one arm_state row.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -93,15 +94,17 @@ class BlockStack:
         t_lo_ns, t_hi_ns = common_window(t_ns.values())
         grid = grid_over(t_lo_ns, t_hi_ns, self.rate_hz)
         sources = {name: camera.timestamp_source for name, camera in cameras.items() if camera}
+        index = {name: nearest(times, grid) for name, times in t_ns.items()}
         return EpisodePlan(
             key=key,
             task=key.campaign,
             grid=grid,
             t_hi_s=t_hi_ns / NS_PER_S,
-            displacement={name: displacement(times, nearest(times, grid), grid) for name, times in t_ns.items()},
+            displacement={name: displacement(times, index[name], grid) for name, times in t_ns.items()},
             row_files=ROW_FILES,
             videos={camera: layout.video_file(camera) for camera in self.cameras},
             stamps=stamps,
+            frame_digests={camera: hashlib.sha256(index[camera].tobytes()).hexdigest() for camera in self.cameras},
             provenance={**info.provenance, "timestamp_source": sources, "mended": reader.mended},
         )
 

@@ -20,7 +20,7 @@ class BuildPlan:
     """Every episode by key, the splits they go to, and what was left out.
 
     `campaigns` is campaign -> split, `POOL` or None (excluded); `left_out` are single runs that were excluded,
-    `ignored` folders no run's name fits.
+    `ignored` folders no run's name fits, `rejected` runs that are not built because of what is wrong with them.
     """
 
     campaigns: Mapping[str, str | None]
@@ -29,6 +29,7 @@ class BuildPlan:
     left_out: tuple[str, ...]
     ignored: tuple[str, ...]
     warnings: tuple[str, ...]
+    rejected: tuple[Rejected, ...] = ()
 
     def frames(self, split: Split) -> int:
         """Rows of a split."""

@@ -38,7 +38,7 @@ video, pictures, rate, folder = Path(sys.argv[1]), int(sys.argv[2]), int(sys.arg
 stamp = FileStamp(video.stat().st_size, video.stat().st_mtime_ns)
 episode = EpisodePlan(
     key=EpisodeKey("c", "r"), task="c", grid=Grid(0, rate, pictures), t_hi_s=0.0, displacement={}, row_files=(),
-    videos={"camera": video.name}, stamps={video.name: stamp}, provenance={},
+    videos={"camera": video.name}, stamps={video.name: stamp}, frame_digests={"camera": "0"}, provenance={},
 )  # fmt: skip
 fragment = Fragment(folder, episode)
 encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
