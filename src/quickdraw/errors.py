@@ -39,14 +39,27 @@ class QuickdrawError(Exception):
 
 
 class Refused(QuickdrawError):
-    """The input or the command is refused; nothing was touched. Carries every fault found, never only the first."""
+    """The input or the command is refused; nothing was touched. Carries every fault found, never only the first.
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
+    `runs` is how many runs were looked at, where that is known.
+    """
+
+    def __init__(self, faults: Iterable[Fault], runs: int | None = None) -> None:
+        self.faults, self.runs = tuple(faults), runs
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
-    def __reduce__(self) -> tuple[type[Refused], tuple[tuple[Fault, ...]]]:
-        return type(self), (self.faults,)
+    @property
+    def by_command(self) -> bool:
+        """Whether some of it is what the user typed."""
+        return any(fault.where == COMMAND_LINE for fault in self.faults)
+
+    @property
+    def bad_runs(self) -> int:
+        """How many runs there are faults of."""
+        return len({fault.where for fault in self.faults if "/" in fault.where and not fault.where.startswith("/")})
+
+    def __reduce__(self) -> tuple[type[Refused], tuple[tuple[Fault, ...], int | None]]:
+        return type(self), (self.faults, self.runs)
 
 
 class VideoError(QuickdrawError):

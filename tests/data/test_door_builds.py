@@ -55,11 +55,21 @@ def one_camera(sample_tree: Path, processors: Processors, once: Callable[[str, C
     return once("one-camera", make) / "work" / "out" / "手套 a(b) k=v, [x]"
 
 
-def test_nothing_but_the_dataset_is_left_beside_it(one_camera: Path) -> None:
-    assert [path.name for path in one_camera.parent.iterdir()] == [one_camera.name]
+def test_nothing_but_the_dataset_and_the_index_of_digests_is_left(one_camera: Path) -> None:
+    left = sorted(path.name for path in one_camera.parent.iterdir())
+    assert left == [f".{one_camera.name}.index", one_camera.name]
     assert [path.name for path in one_camera.parents[1].iterdir()] == ["out"]
     assert sorted(path.name for path in one_camera.iterdir()) == sorted(
-        [*SPLITS, "media", "normalization_stats.json", "progress.log", "provenance.json", "summary.json"]
+        [
+            *SPLITS,
+            "fingerprints",
+            "measured",
+            "media",
+            "normalization_stats.json",
+            "progress.log",
+            "provenance.json",
+            "summary.json",
+        ]
     )
 
 
@@ -133,7 +143,7 @@ def interruptible(tree: Path, folder: Path, output: TextIO) -> subprocess.Popen[
 @pytest.mark.parametrize(
     ("stage", "to_all"), [("workers start", True), ("workers start", False), ("map", True), ("pack", False)]
 )
-def test_an_interrupted_build_exits_with_130_and_leaves_the_old_dataset_and_nothing_else(
+def test_an_interrupted_build_exits_with_130_and_leaves_the_old_dataset_and_what_is_finished(
     stage: str, to_all: bool, sample_tree: Path, sample_dataset: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "datasets" / "block_stack"
@@ -145,7 +155,7 @@ def test_an_interrupted_build_exits_with_130_and_leaves_the_old_dataset_and_noth
         process = interruptible(sample_tree, tmp_path, err)
         reached = {
             "workers start": lambda: any("spawn_main" in command for command in processes_of(process.pid)),
-            "map": lambda: staging.is_dir() and any(staging.rglob("*.mp4")),
+            "map": lambda: any((staging / "parts").glob("[!.]*")),
             "pack": lambda: (staging / "dataset").is_dir(),
         }
         try:
@@ -161,9 +171,16 @@ def test_an_interrupted_build_exits_with_130_and_leaves_the_old_dataset_and_noth
     text = (tmp_path / "err").read_text()
     assert process.returncode == 130, text
     assert text.splitlines()[-1] == "interrupted"
-    assert sorted(path.name for path in output.parent.iterdir()) == ["block_stack"]
+    kept = [] if stage == "workers start" else [".block_stack.building", ".block_stack.index"]
+    assert sorted(path.name for path in output.parent.iterdir()) == [*kept, "block_stack"]
+    assert unfinished(staging) == []
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*")} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["datasets", "err"]
+
+
+def unfinished(staging: Path) -> list[str]:
+    """What lies in a staging folder that no other build can use."""
+    return [path.name for path in [*staging.glob("*"), *staging.glob("parts/.*")] if path.name not in ("lock", "parts")]
 
 
 def test_an_interrupted_first_build_publishes_nothing(sample_tree: Path, tmp_path: Path) -> None:
@@ -178,7 +195,9 @@ def test_an_interrupted_first_build_publishes_nothing(sample_tree: Path, tmp_pat
                 process.kill()
                 process.wait()
     assert process.returncode == 130, (tmp_path / "err").read_text()
-    assert [path for path in tmp_path.rglob("*") if path.name not in ("datasets", "err")] == []
+    datasets = tmp_path / "datasets"
+    assert {path.name for path in datasets.glob("*")} <= {".block_stack.building", ".block_stack.index"}
+    assert unfinished(datasets / ".block_stack.building") == []
 
 
 def test_a_schedulers_end_is_an_interruption_too(sample_tree: Path, tmp_path: Path) -> None:
@@ -194,4 +213,4 @@ def test_a_schedulers_end_is_an_interruption_too(sample_tree: Path, tmp_path: Pa
                 process.kill()
                 process.wait()
     assert (process.returncode, (tmp_path / "err").read_text()) == (130, "interrupted\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["err"]
+    assert unfinished(tmp_path / "datasets" / ".block_stack.building") == []

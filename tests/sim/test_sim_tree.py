@@ -106,3 +106,17 @@ def test_the_command_writes_a_tree_and_prints_where(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert result.stdout == f"{tmp_path / 'new'}\n"
     assert len(list((tmp_path / "new").glob("campaign*/recording_*/run.json"))) == 4
+    assert devices(tmp_path / "new") == {"simulated"}
+
+
+def devices(root: Path) -> set[str]:
+    """What the cameras of a tree call themselves; all else is as a rig writes it."""
+    told = [json.loads(path.read_text()) for path in root.glob("campaign*/recording_*/video/*_frame_times.json")]
+    assert all(times["timestamp_source"] == "v4l2_buffer" and "flipped_vertical" in times for times in told)
+    return {times["device"] for times in told}
+
+
+def test_the_command_passes_cameras_off_as_a_rigs_where_it_is_told_to(tmp_path: Path) -> None:
+    arguments = ["--seconds", "0.5", "--runs", "1", "--loop-seconds", "0.5", "--no-strays", "--rig-devices"]
+    assert CliRunner().invoke(_app(), [str(tmp_path / "new"), *arguments]).exit_code == 0
+    assert devices(tmp_path / "new") == {camera.device for camera in DEFAULT_CAMERAS}

@@ -33,8 +33,15 @@ _LoopSeconds = Annotated[
 _Strays = Annotated[
     bool, typer.Option("--strays/--no-strays", help="Add the stray folders that lie about in a real tree.")
 ]
+_RigDevices = Annotated[
+    bool, typer.Option("--rig-devices", help="Pass cameras off as the rig's, /dev/videoN instead of simulated.")
+]
 _SimulatedMarks = Annotated[
-    bool, typer.Option("--simulated-marks", help="Mark the runs as simulated; a strict reader must refuse them.")
+    bool,
+    typer.Option(
+        "--simulated-marks",
+        help="Write only what the collector's own simulation writes; a strict reader must refuse it.",
+    ),
 ]
 
 
@@ -48,11 +55,13 @@ def simulate(
     quantum_ms: _QuantumMs = 4.0,
     loop_seconds: _LoopSeconds = None,
     strays: _Strays = True,
+    rig_devices: _RigDevices = False,
     simulated_marks: _SimulatedMarks = False,
 ) -> None:
     """Write synthetic raw campaigns in the collector's format: streams, four camera films, run.json.
 
-    A scripted operator moves an xArm 7 over a table with three coloured cubes. Prints ROOT when done.
+    A scripted operator moves an xArm 7 over a table with three coloured cubes. Prints ROOT when done. The runs say that
+    their cameras are simulated: a build takes them with +source.allow_simulated=true.
     """
     from quickdraw.errors import Refused
     from quickdraw.sim.spec import RunSpec
@@ -64,6 +73,7 @@ def simulate(
             stamp_quantum_s=quantum_ms / 1000.0,
             paint_numbers=paint_numbers,
             loop_seconds=loop_seconds,
+            simulated_devices=not rig_devices,
             simulated_marks=simulated_marks,
         )
         _write_with_progress(root, seed, default_campaigns(runs=runs, seconds=seconds), base=base, strays=strays)

@@ -50,12 +50,27 @@ class FileStamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Trait:
+    """What must be the same in every episode of a build, or a policy learns from two worlds as if they were one.
+
+    `file`, relative to the episode's folder, is where `name` has this `value`; `option` accepts a mixture.
+    """
+
+    name: str
+    value: str
+    file: str
+    option: str
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodePlan:
     """All that is known of an episode before a picture is decoded; small enough to keep for every episode.
 
     `row_files` are the source files its rows and grid are made from, `videos` the file of each shown camera, all
     relative to the episode's folder, and `stamps` what each of them looked like. `frame_digests` stand for the
-    `FramePlan.frame_index` of each shown camera. `provenance` is JSON-ready.
+    `FramePlan.frame_index` of each shown camera. `provenance` is JSON-ready. `traits` must agree across a build,
+    `content_digest` must not: it stands for what was recorded, whatever it is called and however it is written down.
+    `warnings` are what the user should know of it, though nothing is wrong.
     """
 
     key: EpisodeKey
@@ -68,6 +83,9 @@ class EpisodePlan:
     stamps: Mapping[str, FileStamp]
     frame_digests: Mapping[str, str]
     provenance: Mapping[str, Any]
+    traits: tuple[Trait, ...] = ()
+    content_digest: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def frames(self) -> int:

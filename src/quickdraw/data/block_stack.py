@@ -7,28 +7,31 @@ nothing shifted, all 17 values of a row from one arm_state row.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from quickdraw.core.episode import Episode, EpisodeKey, EpisodePlan, FileStamp, Float32, FramePlan, Rejected
 from quickdraw.core.features import FeatureSpec
-from quickdraw.core.grid import NS_PER_S, Float64, Int64, common_window, grid_over
+from quickdraw.core.grid import NS_PER_S, Float64
 from quickdraw.core.resample import displacement, nearest
 from quickdraw.core.rotation import rot6_from_rpy
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.campaign import layout
+from quickdraw.formats.campaign.acceptance import STRICT, Acceptance
+from quickdraw.formats.campaign.commanded import count_commanded
+from quickdraw.formats.campaign.examination import Run, examine
 from quickdraw.formats.campaign.layout import CAMERAS, CampaignFolder
 from quickdraw.formats.campaign.reader import AXES, Arm, RunInfo, RunReader
 from quickdraw.formats.campaign.records import Gripper
+from quickdraw.formats.campaign.traits import traits_of
 
 HALF_SQRT = np.sqrt(0.5)
 WORLD_FROM_BASE: Float64 = np.array([[1, 0, 0], [0, HALF_SQRT, -HALF_SQRT], [0, HALF_SQRT, HALF_SQRT]])
 MOUNT_TOLERANCE = 1e-9
-MIN_OVERLAP_S = 2.0
 ROW_FILES = (layout.RUN_JSON, layout.CONTROLLER, layout.ARM_STATE, *(layout.stamps_file(c) for c in CAMERAS))
 
 STATE = FeatureSpec(
@@ -48,7 +51,7 @@ ACTION = FeatureSpec(name="action", names=AXES, unit=("",) * 5)
 
 @dataclass(frozen=True, slots=True)
 class BlockStack:
-    """A tree of raw campaigns as a source of episodes at `rate_hz`, showing `cameras`.
+    """A tree of raw campaigns as a source of episodes at `rate_hz`, showing `cameras`, of runs `acceptance` allows.
 
     The window of a run always spans all four cameras, whichever are shown, so that rows do not depend on the choice.
     """
@@ -56,8 +59,10 @@ class BlockStack:
     tree: Path
     rate_hz: int
     cameras: tuple[str, ...] = CAMERAS
+    acceptance: Acceptance = STRICT
 
     processor = "block_stack"
+    version = 1  # raised when the same raw run becomes other rows than before
     robot_type = "xarm7"
     features = (STATE, ACTION)
 
@@ -74,38 +79,37 @@ class BlockStack:
         return self.tree / key.campaign / key.run / file
 
     def plan(self, key: EpisodeKey) -> EpisodePlan | Rejected:
-        """What the run would become, from its metadata, streams and stamps; no picture is decoded."""
-        stamps = self._file_stamps(key)  # taken first: a change while reading must show
-        reader, faults = RunReader(self.tree, key), list[Fault]()
-        info = _attempt(reader.info, faults)
-        if info is not None:
-            faults += [*_mount_faults(key, info), *_gripper_faults(key, info)]
-        streams: dict[str, Int64 | None] = {
-            "controller": _attempt(lambda: reader.controller().t_ns, faults),
-            "arm_state": _attempt(lambda: reader.arm().t_ns, faults),
-        }
-        cameras = {name: _attempt(partial(reader.camera, name), faults) for name in CAMERAS}
-        streams |= {name: None if camera is None else camera.t_ns for name, camera in cameras.items()}
-        t_ns = {name: times for name, times in streams.items() if times is not None}
-        if len(t_ns) == len(streams):
-            faults += _overlap_faults(key, t_ns)
-        if faults or info is None:
+        """What the run would become, from metadata, streams, stamps and container headers; no picture is decoded."""
+        try:
+            stamps = self._file_stamps(key)  # taken first: a change while reading must show
+            return self._planned(key, stamps)
+        except OSError as error:
+            found = f"unreadable ({error.strerror})"
+            return Rejected(key, (Fault(str(key), "file", found, "a readable file", path=str(error.filename)),))
+
+    def _planned(self, key: EpisodeKey, stamps: Mapping[str, FileStamp]) -> EpisodePlan | Rejected:
+        reader = RunReader(self.tree, key)
+        found = examine(reader, self.rate_hz, self.acceptance)
+        run, faults = found.run, list(found.faults)
+        if found.info is not None:
+            faults += [*_mount_faults(key, found.info), *_gripper_faults(key, found.info)]
+        if faults or run is None:
             return Rejected(key, tuple(faults))
-        t_lo_ns, t_hi_ns = common_window(t_ns.values())
-        grid = grid_over(t_lo_ns, t_hi_ns, self.rate_hz)
-        sources = {name: camera.timestamp_source for name, camera in cameras.items() if camera}
-        index = {name: nearest(times, grid) for name, times in t_ns.items()}
+        index = {line.name: nearest(line.t_ns, run.grid) for line in run.timelines}
         return EpisodePlan(
             key=key,
             task=key.campaign,
-            grid=grid,
-            t_hi_s=t_hi_ns / NS_PER_S,
-            displacement={name: displacement(times, index[name], grid) for name, times in t_ns.items()},
+            grid=run.grid,
+            t_hi_s=run.window_ns[1] / NS_PER_S,
+            displacement={line.name: displacement(line.t_ns, index[line.name], run.grid) for line in run.timelines},
             row_files=ROW_FILES,
             videos={camera: layout.video_file(camera) for camera in self.cameras},
             stamps=stamps,
             frame_digests={camera: hashlib.sha256(index[camera].tobytes()).hexdigest() for camera in self.cameras},
-            provenance={**info.provenance, "timestamp_source": sources, "mended": reader.mended},
+            provenance=_provenance(run, reader),
+            traits=tuple(traits_of(run, self.cameras, self.acceptance)),
+            content_digest=run.digest(),
+            warnings=found.warnings,
         )
 
     def _file_stamps(self, key: EpisodeKey) -> dict[str, FileStamp]:
@@ -142,13 +146,15 @@ class BlockStack:
         return Episode(plan, self.features, self.rows(plan), frame_plan)
 
 
-def _attempt[T](read: Callable[[], T], faults: list[Fault]) -> T | None:
-    """What `read` gives, or None and its faults added to the others."""
-    try:
-        return read()
-    except Refused as refused:
-        faults.extend(refused.faults)
-        return None
+def _provenance(run: Run, reader: RunReader) -> dict[str, Any]:
+    """What an episode says of the run it was made from, JSON-ready."""
+    commanded = count_commanded(reader.folder / layout.COMMANDED, *run.window_ns)
+    return {
+        **run.info.provenance,
+        "timestamp_source": {name: filmed.times.timestamp_source for name, filmed in run.cameras.items()},
+        "commanded": None if commanded is None else asdict(commanded),
+        "mended": reader.mended,
+    }
 
 
 def state_rows(arm: Arm, gripper: Gripper) -> Float32:
@@ -180,12 +186,3 @@ def _gripper_faults(key: EpisodeKey, info: RunInfo) -> list[Fault]:
         return []
     found = f"open and closed both {info.gripper.open_position}"
     return [Fault(str(key), "provenance.config.gripper", found, "two different positions", path=info.path)]
-
-
-def _overlap_faults(key: EpisodeKey, stamps_ns: Mapping[str, Int64]) -> list[Fault]:
-    t_lo_ns, t_hi_ns = common_window(stamps_ns.values())
-    if t_hi_ns - t_lo_ns >= MIN_OVERLAP_S * NS_PER_S:
-        return []
-    spans = ", ".join(f"{name} {t[0] / NS_PER_S:.3f}..{t[-1] / NS_PER_S:.3f}" for name, t in stamps_ns.items())
-    found = f"{(t_hi_ns - t_lo_ns) / NS_PER_S:.3f} s ({spans})"
-    return [Fault(str(key), "overlap of all streams", found, f"at least {MIN_OVERLAP_S} s")]

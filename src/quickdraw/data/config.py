@@ -63,6 +63,16 @@ class BlockStackSource:
     eval_globs: list[str] = MISSING
     exclude_globs: list[str] = MISSING
     max_runs_per_campaign: int = MISSING
+    on_bad_run: str = MISSING
+    require_green: bool = MISSING
+    allow_mixed_cameras: bool = MISSING
+    allow_mixed_control: bool = MISSING
+    allow_post_read: bool = MISSING
+    allow_simulated: bool = MISSING
+    allow_faults: list[str] = MISSING
+    min_coverage: float = MISSING
+    max_gap_s: float = MISSING
+    rehash: bool = MISSING
     video: Video = field(default_factory=Video)
     lerobot_stats: str = MISSING
     objects: str = MISSING

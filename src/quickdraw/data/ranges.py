@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
-from quickdraw.data.config import Config, Cube
+from quickdraw.data.config import BlockStackSource, Config, Cube
 from quickdraw.errors import COMMAND_LINE, Fault
 
 OBJECTS = ("auto", "cube", "none")
@@ -39,6 +40,7 @@ def range_faults(config: Config) -> list[Fault]:
         (source.val_from != "", "source.val_from", repr(source.val_from), "a built dataset, or null"),
         (not (source.val_runs and source.val_from), "source.val_from", source.val_from, "not together with val_runs"),
         (source.max_runs_per_campaign >= 0, "source.max_runs_per_campaign", source.max_runs_per_campaign, "0 or more"),
+        *_bad_run_checks(source),
         (0 <= video.crf <= 51, "source.video.crf", video.crf, "0 to 51"),
         (video.preset in PRESETS, "source.video.preset", video.preset, f"one of {', '.join(PRESETS)}"),
         (1 <= video.gop <= 250, "source.video.gop", video.gop, "1 to 250 pictures"),
@@ -48,6 +50,18 @@ def range_faults(config: Config) -> list[Fault]:
         (source.lerobot_stats in ("train", "split"), "source.lerobot_stats", source.lerobot_stats, "train or split"),
     ]
     return _faults(checks)
+
+
+def _bad_run_checks(source: BlockStackSource) -> list[Check]:
+    from quickdraw.formats.campaign.health import HEALTHY
+
+    kinds = f"any of {', '.join(HEALTHY)}"
+    return [
+        (source.on_bad_run in ("refuse", "skip"), "source.on_bad_run", source.on_bad_run, "refuse or skip"),
+        (set(source.allow_faults) <= set(HEALTHY), "source.allow_faults", source.allow_faults, kinds),
+        (0 <= source.min_coverage <= 1, "source.min_coverage", source.min_coverage, "0 to 1"),
+        (0 < source.max_gap_s < inf, "source.max_gap_s", source.max_gap_s, "above 0 s"),
+    ]
 
 
 def cube_faults(cube: Cube) -> list[Fault]:

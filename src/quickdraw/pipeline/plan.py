@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
-from quickdraw.core.split import Split, assign_campaigns, make_splits
+from quickdraw.core.split import POOL, Split, assign_campaigns, make_splits, refuse_shared_names
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot.files import beyond_reader
+from quickdraw.pipeline.agreement import disagreements, merged
+from quickdraw.pipeline.disk import disk_faults
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.settings import Settings
@@ -36,31 +38,100 @@ class BuildPlan:
         return sum(self.episodes[key].frames for key in split.episodes)
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What there is: a plan of the runs in order, without splits where none can be made, and what a build fails by.
+
+    `faults` is empty where a build would begin. `runs` is how many runs were looked at.
+    """
+
+    plan: BuildPlan
+    faults: tuple[Fault, ...]
+    runs: int
+
+
 def make_plan(settings: Settings, executor: Executor, progress: Progress) -> BuildPlan:
-    """Read every run's metadata, streams and stamps. Raises Refused with every fault of every run."""
-    source = settings.source
-    assigned = assign_campaigns(source.campaigns(), settings.rule)
-    campaigns = [source.campaign(name) for name, split in assigned.items() if split is not None]
-    faults = [f for campaign in campaigns for f in campaign.faults if not settings.rule.leaves_out(f.where)]
-    every = [key for campaign in campaigns for key in campaign.runs]
-    left_out = tuple(str(key) for key in every if settings.rule.leaves_out(str(key)))
-    keys = [key for campaign in campaigns for key in _chosen(campaign, settings)]
-    episodes: dict[EpisodeKey, EpisodePlan] = {}
-    rejected: list[Rejected] = []
-    with progress.stage("plan", len(keys), "runs") as meter:
-        for result in executor.run(source.plan, keys):
-            meter.advance(1)
-            if isinstance(result, Rejected):
-                rejected.append(result)
-            else:
-                episodes[result.key] = result
-    faults += faults_of(rejected)
+    """The plan of a build. Raises Refused with every fault of every run, of the tree, and of the disk."""
+    found = survey(settings, executor, progress)
+    faults = [*found.faults, *disk_faults(found.plan, settings)]
     if faults:
-        raise Refused(faults)
-    episodes = {key: episodes[key] for key in sorted(episodes)}
-    splits = make_splits({key: plan.frames for key, plan in episodes.items()}, settings.rule)
-    ignored = tuple(name for campaign in campaigns for name in campaign.ignored)
-    return BuildPlan(assigned, episodes, splits, left_out, ignored, _warnings(settings, episodes, splits))
+        raise Refused(faults, found.runs)
+    return found.plan
+
+
+def survey(settings: Settings, executor: Executor, progress: Progress) -> Survey:
+    """Read every run's metadata, streams, stamps and container headers. Raises Refused where there is no tree."""
+    tree = _read_tree(settings)
+    read, rejected = _read_runs(tree.runs, settings, executor, progress)
+    rejected = merged([*tree.rejected, *rejected, *disagreements(read, settings.source)])
+    bad = {r.key for r in rejected}
+    episodes = {key: episode for key, episode in read.items() if key not in bad}
+    splits = _splits(episodes, settings)
+    plan = BuildPlan(
+        campaigns={_as_text(name): split for name, split in tree.assigned.items()},
+        episodes=episodes,
+        splits=splits,
+        left_out=tree.left_out,
+        ignored=tuple(name for campaign in tree.campaigns for name in campaign.ignored),
+        warnings=tuple(_warnings(settings, episodes, splits)),
+        rejected=tuple(rejected),
+    )
+    runs = {*tree.runs, *bad}
+    skips = settings.on_bad_run == "skip"
+    of_tree = [*tree.faults, *_pool_faults(episodes if skips else runs, tree.assigned, settings)]
+    faults = of_tree if skips and not of_tree else [*faults_of(rejected), *of_tree]
+    return Survey(plan, tuple(faults), len(runs))
+
+
+def without(plan: BuildPlan, rejected: Sequence[Rejected], settings: Settings) -> BuildPlan:
+    """The same plan with these episodes moved to its rejected ones. Raises Refused where no pool is left."""
+    every = merged([*plan.rejected, *rejected])
+    bad = {r.key for r in every}
+    episodes = {key: episode for key, episode in plan.episodes.items() if key not in bad}
+    faults = _pool_faults(episodes, plan.campaigns, settings)
+    if faults:
+        raise Refused([*faults_of(every), *faults], len(episodes) + len(every))
+    splits = _splits(episodes, settings)
+    warnings = tuple(_warnings(settings, episodes, splits))
+    return replace(plan, episodes=episodes, splits=splits, warnings=warnings, rejected=tuple(every))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The tree before a run is read: `runs` to be read, `rejected` folders that should be runs and are none."""
+
+    assigned: Mapping[str, str | None]
+    campaigns: tuple[Campaign, ...]
+    runs: tuple[EpisodeKey, ...]
+    rejected: tuple[Rejected, ...]
+    left_out: tuple[str, ...]
+    faults: tuple[Fault, ...]
+
+
+def _read_tree(settings: Settings) -> _Tree:
+    source, rule = settings.source, settings.rule
+    assigned: dict[str, str | None] = {}
+    for name in source.campaigns():
+        assigned |= assign_campaigns([name], rule)  # one by one: names that clash are one fault among others
+    campaigns = tuple(source.campaign(name) for name, split in assigned.items() if split is not None)
+    faults = [fault for campaign in campaigns for fault in campaign.faults]
+    try:
+        refuse_shared_names(assigned)
+    except Refused as refused:
+        faults += refused.faults
+    return _Tree(
+        assigned=assigned,
+        campaigns=campaigns,
+        runs=tuple(key for campaign in campaigns for key in _chosen(campaign, settings)),
+        rejected=tuple(r for campaign in campaigns for r in campaign.rejected if not rule.leaves_out(str(r.key))),
+        left_out=tuple(str(key) for campaign in campaigns for key in campaign.runs if rule.leaves_out(str(key))),
+        faults=tuple(faults),
+    )
+
+
+def _as_text(name: str) -> str:
+    """A folder's name as it can be written down; one that is no UTF-8 may well be excluded."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _chosen(campaign: Campaign, settings: Settings) -> list[EpisodeKey]:
@@ -68,22 +139,53 @@ def _chosen(campaign: Campaign, settings: Settings) -> list[EpisodeKey]:
     return runs[: settings.max_runs_per_campaign or None]
 
 
+def _read_runs(
+    keys: Sequence[EpisodeKey], settings: Settings, executor: Executor, progress: Progress
+) -> tuple[dict[EpisodeKey, EpisodePlan], list[Rejected]]:
+    """What each run would become, by key, and those that cannot become anything."""
+    read: dict[EpisodeKey, EpisodePlan] = {}
+    rejected: list[Rejected] = []
+    with progress.stage("plan", len(keys), "runs") as meter:
+        for result in executor.run(settings.source.plan, keys):
+            meter.advance(1)
+            if isinstance(result, Rejected):
+                rejected.append(result)
+            else:
+                read[result.key] = result
+    return dict(sorted(read.items())), rejected
+
+
+def _splits(episodes: Mapping[EpisodeKey, EpisodePlan], settings: Settings) -> tuple[Split, ...]:
+    """The splits; none where they cannot be made."""
+    try:
+        return make_splits({key: plan.frames for key, plan in episodes.items()}, settings.rule)
+    except Refused:
+        return ()
+
+
+def _pool_faults(
+    keys: Iterable[EpisodeKey], assigned: Mapping[str, str | None], settings: Settings
+) -> tuple[Fault, ...]:
+    """Why these episodes cannot be split into train and val; their lengths do not matter for that."""
+    try:
+        make_splits({key: 1 for key in keys if assigned[key.campaign] == POOL}, settings.rule)
+    except Refused as refused:
+        return refused.faults
+    return ()
+
+
 def _warnings(
     settings: Settings, episodes: Mapping[EpisodeKey, EpisodePlan], splits: tuple[Split, ...]
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """What the user should know, though nothing is wrong."""
-    warnings = []
-    train, val = splits[0].episodes, splits[1].episodes
-    if not settings.rule.val_runs and len(val) < settings.rule.val_floor:
-        pooled = len(train) + len(val)
-        warnings.append(f"only {pooled} pooled episodes: val has {len(val)}, not val_floor = {settings.rule.val_floor}")
+    if splits and not settings.rule.val_runs and len(splits[1].episodes) < settings.rule.val_floor:
+        val, pooled = len(splits[1].episodes), len(splits[0].episodes) + len(splits[1].episodes)
+        yield f"only {pooled} pooled episodes: val has {val}, not val_floor = {settings.rule.val_floor}"
     for key, plan in episodes.items():
+        yield from (f"{key}: {warning}" for warning in plan.warnings)
         if beyond_reader(plan.frames, settings.source.rate_hz):
             seconds = plan.frames / settings.source.rate_hz
-            warnings.append(
-                f"{key}: {seconds:.0f} s long; lerobot's float32 timestamps cannot address every picture past 2048 s"
-            )
-    return tuple(warnings)
+            yield f"{key}: {seconds:.0f} s long; lerobot's float32 timestamps cannot address every picture past 2048 s"
 
 
 def faults_of(rejected: Iterable[Rejected]) -> list[Fault]:

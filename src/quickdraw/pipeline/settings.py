@@ -14,6 +14,7 @@ from quickdraw.pipeline.source import Source
 from quickdraw.video.encoding import Encoding
 
 StatsMode = Literal["train", "split"]
+OnBadRun = Literal["refuse", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Settings:
 
     `content` is the part of the configuration that can change the dataset, JSON-ready, for provenance; `stats` says
     whose statistics each split's stats.json carries; without `cubes` none are
-    measured. `max_runs_per_campaign` 0 is all.
+    measured. `max_runs_per_campaign` 0 is all. `on_bad_run` says whether one refuses the build or is left out of it;
+    with `rehash` no file is taken for unchanged by its size and time.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Settings:
     max_runs_per_campaign: int
     output: Path
     content: Mapping[str, Any]
+    on_bad_run: OnBadRun = "refuse"
+    rehash: bool = False
 
     def dataset_spec(self) -> DatasetSpec:
         """What every split has in common."""

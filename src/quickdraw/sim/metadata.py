@@ -52,7 +52,7 @@ def frame_times(spec: RunSpec, camera: CameraSpec, stamps: Floats, *, frames_in_
     """`<label>_frame_times.json` of one camera."""
     row: Json = {
         "label": camera.label,
-        "device": "simulated" if spec.simulated_marks else camera.device,
+        "device": "simulated" if spec.simulated_devices or spec.simulated_marks else camera.device,
         "frames": len(stamps),
         "measured_fps": round(_rate_hz(stamps), 3),
         "error": "",

@@ -89,8 +89,9 @@ class RunSpec:
     `stamp_quantum_s` is the grain of the kernel's picture stamps, 0 for none. `loop_hiccups` is the number of stalls of
     the control loop. With `loop_seconds` a camera's film is that many seconds long and repeats: a ten-minute run in
     seconds, whose pictures are true to the scene in the first round only. `cube_places`, one for each of
-    `cube_colours`, is where the cubes begin; without it they are scattered within the arm's reach. `simulated_marks`
-    makes the run say what the collector's own simulation says of itself, which a strict reader must refuse.
+    `cube_colours`, is where the cubes begin; without it they are scattered within the arm's reach. `simulated_devices`
+    makes each camera say that its device is simulated, all else as a rig writes it; `simulated_marks` makes the run say
+    only what the collector's own simulation says of itself, which a strict reader must refuse whatever it allows.
     """
 
     seconds: float = 20.0
@@ -111,6 +112,7 @@ class RunSpec:
     height_px: int = 480
     paint_numbers: bool = False
     loop_seconds: float | None = None
+    simulated_devices: bool = False
     simulated_marks: bool = False
 
     def __post_init__(self) -> None:

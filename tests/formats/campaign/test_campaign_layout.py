@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_both_namings_of_runs_are_found_and_sort_as_plain_text(tmp_path: Path) -
     campaign = read_campaign(tmp_path, "c")
     assert [key.run for key in campaign.runs] == sorted(names)
     assert campaign.runs[-1].run == "run_0010_20260909_000000"  # 'r','u' after 'r','e'
-    assert (campaign.ignored, campaign.faults) == ((), ())
+    assert (campaign.ignored, campaign.rejected, campaign.faults) == ((), (), ())
 
 
 @pytest.mark.parametrize("name", ["recording_2026_09_10_06_43_58", "run_0001_20260909_000000"])
@@ -33,7 +34,9 @@ def test_a_run_folder_without_run_json_is_refused_by_name(name: str, tmp_path: P
     folders(tmp_path, "c/recording_1")
     folders(tmp_path, f"c/{name}", run_json=False)
     campaign = read_campaign(tmp_path, "c")
-    (fault,) = campaign.faults
+    (rejected,) = campaign.rejected
+    assert str(rejected.key) == f"c/{name}"
+    (fault,) = rejected.faults
     assert (fault.where, fault.field, fault.found) == (f"c/{name}", "run.json", "missing")
     assert fault.path == str(tmp_path / "c" / name)
     assert [key.run for key in campaign.runs] == ["recording_1"]
@@ -46,7 +49,7 @@ def test_a_run_json_under_a_name_no_run_has_is_ignored_and_listed(name: str, tmp
     campaign = read_campaign(tmp_path, "c")
     assert campaign.ignored == (f"c/{name}",)
     assert [key.run for key in campaign.runs] == ["recording_1"]
-    assert campaign.faults == ()
+    assert campaign.rejected == ()
 
 
 def test_folders_and_files_that_are_no_runs_are_passed_over_in_silence(tmp_path: Path) -> None:
@@ -55,7 +58,7 @@ def test_folders_and_files_that_are_no_runs_are_passed_over_in_silence(tmp_path:
     (tmp_path / "c" / "campaign.json").write_text("{}")
     (tmp_path / "c" / "recording_9.zip").write_text("a file, not a folder")
     campaign = read_campaign(tmp_path, "c")
-    assert (len(campaign.runs), campaign.ignored, campaign.faults) == (1, (), ())
+    assert (len(campaign.runs), campaign.ignored, campaign.rejected, campaign.faults) == (1, (), (), ())
 
 
 def test_campaigns_are_the_folders_of_the_tree_sorted_as_plain_text_without_hidden_ones_and_files(
@@ -102,3 +105,16 @@ def test_the_sample_tree_is_seven_runs_of_five_campaigns(sample_tree: Path) -> N
     runs = {name: len(read_campaign(sample_tree, name).runs) for name in campaign_names(sample_tree)}
     assert runs == {"campaign3-play": 2, "campaign5-play-long": 2, "campaign6-combos": 1, "campaign8-purple-play": 1,
                     "campaign9-purple-stack": 1}  # fmt: skip
+
+
+def test_a_campaign_that_leads_nowhere_and_one_whose_name_is_no_text_are_faults_of_their_own(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"campaign4-\xff")
+    folders(tmp_path, "campaign3/recording_1", f"{odd}/recording_2")
+    (tmp_path / "campaign5").symlink_to("/not/mounted")
+    assert campaign_names(tmp_path) == ["campaign3", odd, "campaign5"]
+    told = [fault for name in campaign_names(tmp_path) for fault in read_campaign(tmp_path, name).faults]
+    assert [(fault.where, fault.found, fault.expected) for fault in told] == [
+        (r"campaign4-\udcff", r"'campaign4-\udcff'", "a name in UTF-8"),
+        ("campaign5", "a link to /not/mounted, which is not there", "a folder (is a disk not mounted?)"),
+    ]
+    assert [read_campaign(tmp_path, name).runs for name in (odd, "campaign5")] == [(), ()]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from quickdraw.core.episode import EpisodeKey
+from quickdraw.core.episode import EpisodeKey, Rejected
 from quickdraw.errors import Fault, Refused
 
 CAMERAS = ("scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top")
@@ -15,6 +15,7 @@ RUN_NAME = re.compile(r"recording_.+|run_\d{4}_.+")  # the second form is the co
 RUN_JSON = "run.json"
 CONTROLLER = "raw/controller.jsonl"
 ARM_STATE = "raw/arm_state.jsonl"
+COMMANDED = "raw/commanded.jsonl"
 
 
 def video_file(camera: str) -> str:
@@ -29,24 +30,28 @@ def stamps_file(camera: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CampaignFolder:
-    """One campaign: its runs by name, and the folders that hold a run.json under a name no run has."""
+    """One campaign: its runs by name, and the folders that hold a run.json under a name no run has.
+
+    `rejected` are folders that should be runs and are none; `faults` is what is wrong with the campaign's own folder.
+    """
 
     name: str
     runs: tuple[EpisodeKey, ...]
     ignored: tuple[str, ...]
-    faults: tuple[Fault, ...]
+    rejected: tuple[Rejected, ...]
+    faults: tuple[Fault, ...] = ()
 
 
 def campaign_names(tree: Path) -> list[str]:
-    """Every folder of the tree that is not hidden, sorted as plain text. Raises Refused where there can be none."""
+    """Every folder of the tree that is not hidden, and every link to where none is, sorted as plain text.
+
+    Raises Refused where there can be none.
+    """
     if not tree.is_dir():
         found = "a file" if tree.exists() else "nothing there"
         raise Refused([_tree_fault(tree, found, "a folder of campaign folders")])
-    entries = [entry for entry in tree.iterdir() if not entry.name.startswith(".")]
-    faults = [fault for entry in sorted(entries) if (fault := _entry_fault(entry.name, entry)) is not None]
-    if faults:
-        raise Refused(faults)
-    names = sorted(entry.name for entry in entries if entry.is_dir())
+    entries = sorted(entry for entry in tree.iterdir() if not entry.name.startswith("."))
+    names = [entry.name for entry in entries if entry.is_dir() or _leads_nowhere(entry)]
     if any(RUN_NAME.fullmatch(name) for name in names):
         raise Refused([_tree_fault(tree, "run folders (this is one campaign)", f"the folder above it, {tree.parent}")])
     if not names:
@@ -54,15 +59,17 @@ def campaign_names(tree: Path) -> list[str]:
     return names
 
 
-def _entry_fault(where: str, entry: Path) -> Fault | None:
-    """What is wrong with a folder entry before it is looked into."""
-    if entry.is_symlink() and not entry.exists():
-        found, expected = f"a link to {entry.readlink()}, which is not there", "a folder (is a disk not mounted?)"
-    elif not _is_text(entry.name):
-        found, expected = repr(entry.name), "a name in UTF-8"
-    else:
-        return None
-    return Fault(ascii(where), "name", found, expected, path=ascii(str(entry)))
+def _leads_nowhere(entry: Path) -> bool:
+    return entry.is_symlink() and not entry.exists()
+
+
+def _link_fault(where: str, entry: Path) -> Fault:
+    found = f"a link to {entry.readlink()}, which is not there"
+    return Fault(where, "name", found, "a folder (is a disk not mounted?)", path=str(entry))
+
+
+def _name_fault(where: str, entry: Path) -> Fault:
+    return Fault(where, "name", ascii(entry.name), "a name in UTF-8", path=_text(str(entry)))
 
 
 def _is_text(name: str) -> bool:
@@ -79,19 +86,34 @@ def _tree_fault(tree: Path, found: str, expected: str) -> Fault:
 
 def read_campaign(tree: Path, name: str) -> CampaignFolder:
     """The runs of one campaign, sorted as plain text."""
-    runs, ignored, faults = [], [], []
-    for folder in sorted((tree / name).iterdir()):
-        wrong = _entry_fault(f"{name}/{folder.name}", folder) if RUN_NAME.fullmatch(folder.name) else None
-        if wrong is not None:
-            faults.append(wrong)
-        if wrong is not None or not folder.is_dir():
-            continue
-        key, has_run_json = EpisodeKey(name, folder.name), (folder / RUN_JSON).is_file()
-        if RUN_NAME.fullmatch(folder.name) and has_run_json:
-            runs.append(key)
-        elif RUN_NAME.fullmatch(folder.name):
-            faults.append(Fault(str(key), RUN_JSON, "missing", "a run.json in every run folder", path=str(folder),
-                                option="+source.exclude_globs=[...], or rename the folder"))  # fmt: skip
-        elif has_run_json:
-            ignored.append(str(key))
-    return CampaignFolder(name, tuple(runs), tuple(ignored), tuple(faults))
+    runs, ignored, rejected = list[EpisodeKey](), list[str](), list[Rejected]()
+    if _leads_nowhere(tree / name) or not _is_text(name):
+        wrong = _link_fault if _is_text(name) else _name_fault
+        return CampaignFolder(name, (), (), (), (wrong(_text(name), tree / name),))
+    for entry in sorted((tree / name).iterdir()):
+        is_run, has_run_json = RUN_NAME.fullmatch(entry.name) is not None, (entry / RUN_JSON).is_file()
+        if is_run and (fault := _run_fault(name, entry)):
+            rejected.append(Rejected(EpisodeKey(name, _text(entry.name)), (fault,)))
+        elif is_run and has_run_json:
+            runs.append(EpisodeKey(name, entry.name))
+        elif not is_run and has_run_json:
+            ignored.append(f"{name}/{_text(entry.name)}")
+    return CampaignFolder(name, tuple(runs), tuple(ignored), tuple(rejected))
+
+
+def _run_fault(campaign: str, entry: Path) -> Fault | None:
+    """Why an entry with a run's name is no run; None too where it is a file, which nobody takes for one."""
+    where = f"{campaign}/{_text(entry.name)}"
+    if not _is_text(entry.name):
+        return _name_fault(where, entry)
+    if _leads_nowhere(entry):
+        return _link_fault(where, entry)
+    if entry.is_dir() and not (entry / RUN_JSON).is_file():
+        return Fault(where, RUN_JSON, "missing", "a run.json in every run folder", path=str(entry),
+                     option="+source.exclude_globs=[...], or rename the folder")  # fmt: skip
+    return None
+
+
+def _text(name: str) -> str:
+    """A name as it can be shown and written down."""
+    return name if _is_text(name) else ascii(name)[1:-1]

@@ -1,13 +1,14 @@
 """One raw run from disk to arrays: the two streams and the stamps the dataset is made of, nothing else.
 
 `commanded`, `xarm_command` and `tick` are left out on purpose: they are consequences of the action and would leak it.
+What is read here can be read; whether it may be built is for checks, films, timing and health to say.
 Stamps are int64 nanoseconds on the collector's one clock.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,26 +34,37 @@ from quickdraw.formats.campaign.records import (
 MAX_BACKWARD_NS = 50_000_000  # stamps of mixed sources step back by up to the read lag (about 21 ms); more is a fault
 MAX_TIME_S = 4e9  # beyond any clock in seconds; what is larger is in another unit, and would overflow nanoseconds
 AXES = ("move_x", "move_y", "height", "yaw", "gripper")
+ARM_HEALTH = ("report_alive", "error_code", "mode")
 WIDTHS = {"pose_world_xyz_mm": 3, "pose_base_mm_deg": 6, "joints_real_deg": 7}
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """controller.jsonl: `t_ns` `(N,)` int64, `axes` `(N, 5)` float64 in the order of `AXES`."""
+    """controller.jsonl: `t_ns` `(N,)` int64, `axes` `(N, 5)` float64 in the order of `AXES`.
+
+    `health` is of every row: `connected` `(N,)` float64, 1 or 0, NaN where the row does not say.
+    """
 
     t_ns: Int64
     axes: Float64
+    health: Mapping[str, Float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """arm_state.jsonl, rows with every needed field: all of `(N, ...)` float64 but `t_ns` `(N,)` int64."""
+    """arm_state.jsonl, rows with every needed field: all of `(N, ...)` float64 but `t_ns` `(N,)` int64.
+
+    `recorded_ns` `(M,)` int64 are the times of all rows, also of those that lack something, and `health` what these M
+    rows say of the arm, `(M,)` float64 each: `report_alive` 1 or 0, `error_code`, `mode`; NaN where a row does not say.
+    """
 
     t_ns: Int64
     world_xyz_mm: Float64
     base_rpy_deg: Float64
     gripper_counts: Float64
     joints_deg: Float64
+    recorded_ns: Int64
+    health: Mapping[str, Float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +73,21 @@ class Camera:
 
     t_ns: Int64
     video: Path
-    timestamp_source: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """run.json: the mount matrix `(3, 3)` where one was recorded, the gripper's range, and what provenance keeps."""
+    """run.json, the mount matrix `(3, 3)` where one was recorded, and what provenance keeps."""
 
     path: str
+    document: RunJson
     world_from_base: Float64 | None
-    gripper: Gripper
     provenance: dict[str, Any]
+
+    @property
+    def gripper(self) -> Gripper:
+        """The gripper's range."""
+        return self.document.provenance.config.gripper
 
 
 class RunReader:
@@ -89,7 +105,7 @@ class RunReader:
         path = self.folder / layout.RUN_JSON
         document = read_document(path, self.where, RunJson)
         matrix = _matrix(document.provenance.R_WORLD_FROM_BASE)
-        return RunInfo(str(path), matrix, document.provenance.config.gripper, _provenance(document, matrix))
+        return RunInfo(str(path), document, matrix, _provenance(document, matrix))
 
     def controller(self) -> Controller:
         """controller.jsonl."""
@@ -102,7 +118,8 @@ class RunReader:
         if faults:
             raise Refused(faults)
         self._count("controller torn last line", read.torn)
-        return Controller(self._ordered(path, table[:, 0]), table[:, 1:])
+        health = {"connected": _numbers(row.connected for row in read.rows)}
+        return Controller(self._ordered(path, table[:, 0]), table[:, 1:], health)
 
     def arm(self) -> Arm:
         """arm_state.jsonl; rows in which a needed read failed are dropped whole."""
@@ -117,30 +134,38 @@ class RunReader:
              for row in complete], np.float64).reshape(len(complete), 18)  # fmt: skip
         whole = table[_representable(table).all(axis=1)]
         if not len(whole):
-            found = f"{len(read.rows)} rows, none with every needed field"
-            raise Refused([self._fault(path, "rows", found, f"gripper_pos, {', '.join(WIDTHS)} in one row")])
+            raise Refused(self._absences(path, read))
         self._count("arm_state torn last line", read.torn)
         self._count("arm_state rows without a needed field", len(read.rows) - len(whole))
-        return Arm(self._ordered(path, whole[:, 0]), whole[:, 2:5], whole[:, 8:11], whole[:, 1], whole[:, 11:18])
+        t_ns, timed = self._ordered(path, whole[:, 0]), [row for row in read.rows if _is_time(row.t)]
+        health = {name: _numbers(getattr(row, name) for row in timed) for name in ARM_HEALTH}
+        recorded_ns = to_ns(_numbers(row.t for row in timed))
+        return Arm(t_ns, whole[:, 2:5], whole[:, 8:11], whole[:, 1], whole[:, 11:18], recorded_ns, health)
 
     def camera(self, name: str) -> Camera:
-        """A camera's stamps; that its video is there, not what is in it."""
-        video, path = self.folder / layout.video_file(name), self.folder / layout.stamps_file(name)
-        faults = []
+        """A camera's stamps and where its pictures are."""
+        return Camera(self.stamps_ns(name, self.sidecar(name)), self.video(name))
+
+    def video(self, name: str) -> Path:
+        """A camera's pictures, which must be there."""
+        video = self.folder / layout.video_file(name)
         if not video.is_file():
             there = ", ".join(sorted(p.name for p in video.parent.glob("*"))) or "nothing"
-            faults.append(self._fault(video, name, f"no video (there is: {there})", "an mp4 per camera"))
-        try:
-            times = read_document(path, self.where, FrameTimes)
-        except Refused as refused:
-            raise Refused([*faults, *refused.faults]) from refused
-        if times.error:
-            faults.append(self._fault(path, "error", repr(times.error), "no camera error"))
+            raise Refused([self._fault(video, name, f"no video (there is: {there})", "an mp4 per camera")])
+        return video
+
+    def sidecar(self, name: str) -> FrameTimes:
+        """What the collector noted down beside a camera's pictures."""
+        times = read_document(self.folder / layout.stamps_file(name), self.where, FrameTimes)
+        self._count(f"{name} without a timestamp_source", int(times.timestamp_source is None))
+        return times
+
+    def stamps_ns(self, name: str, times: FrameTimes) -> Int64:
+        """A camera's capture stamps `(N,)` int64."""
+        path = self.folder / layout.stamps_file(name)
         if len(times.t) < 2:
-            faults.append(self._fault(path, "t", f"{len(times.t)} stamps", "at least 2"))
-        if faults:
-            raise Refused(faults)
-        return Camera(self._ordered(path, np.array(times.t, np.float64)), video, times.timestamp_source)
+            raise Refused([self._fault(path, "t", f"{len(times.t)} stamps", "at least 2")])
+        return self._ordered(path, np.array(times.t, np.float64))
 
     def _ordered(self, path: Path, t_s: Float64) -> Int64:
         """Stamps in nanoseconds; small backward steps are smoothed by a running maximum and counted."""
@@ -179,6 +204,19 @@ class RunReader:
                 fault = self._fault(path, name, found, f"{width} numbers, or none")
                 yield replace(fault, line=read.line(bad[0]))
 
+    def _absences(self, path: Path, read: Rows[ArmRow]) -> Iterator[Fault]:
+        """Which needed fields no row has; where each has its rows, that none has all of them."""
+        rows, named = f"{len(read.rows)} rows", False
+        for name in ("t", "gripper_pos", *WIDTHS):
+            values = [getattr(row, name) for row in read.rows]
+            if not any(v and None not in v if isinstance(v, list) else v is not None for v in values):
+                named = True
+                expected = f"{WIDTHS[name]} numbers a row" if name in WIDTHS else "a number a row"
+                yield self._fault(path, name, f"in none of {rows}", expected)
+        if not named:
+            needed = f"t, gripper_pos, {', '.join(WIDTHS)} in one row"
+            yield self._fault(path, "rows", f"{rows}, none with every needed field", needed)
+
     def _fault(self, path: Path, field: str, found: str, expected: str) -> Fault:
         return Fault(self.where, field, found, expected, path=str(path))
 
@@ -191,6 +229,15 @@ def _representable(values: Float64) -> npt.NDArray[np.bool_]:
     """Which numbers, of any shape, are finite as the float32 they will be published in."""
     with np.errstate(over="ignore"):
         return np.isfinite(values.astype(np.float32))
+
+
+def _is_time(t_s: float | None) -> bool:
+    return t_s is not None and abs(t_s) <= MAX_TIME_S
+
+
+def _numbers(values: Iterable[float | None]) -> Float64:
+    """`(N,)` float64, NaN for None."""
+    return np.array(list(values), np.float64)
 
 
 def _more(rows: int) -> str:

@@ -17,7 +17,10 @@ Number = float | None
 
 
 class ControllerRow(msgspec.Struct):
-    """One row of controller.jsonl: time [s] and the five shaped axes, sticks in [-1, 1], trigger in [0, 1]."""
+    """One row of controller.jsonl: time [s] and the five shaped axes, sticks in [-1, 1], trigger in [0, 1].
+
+    `connected` tells whether the pad was there.
+    """
 
     t: Number
     move_x: Number
@@ -25,6 +28,7 @@ class ControllerRow(msgspec.Struct):
     height: Number
     yaw: Number
     gripper: Number
+    connected: bool | None = None
 
 
 class ArmRow(msgspec.Struct):
@@ -35,14 +39,40 @@ class ArmRow(msgspec.Struct):
     pose_base_mm_deg: list[Number] = []
     gripper_pos: Number = None
     joints_real_deg: list[Number] = []
+    report_alive: bool | None = None
+    error_code: Number = None
+    mode: Number = None
+
+
+class CommandedRow(msgspec.Struct):
+    """One row of commanded.jsonl: where the operator's target stood, and what was done to it."""
+
+    t: Number
+    target_world_xyz_mm: list[Number] = []
+    target_rpy_deg: list[Number] = []
+    gripper_closure: Number = None
+    clamped_by_workspace: bool | None = None
+    reanchored: bool | None = None
+
+
+class Actual(msgspec.Struct):
+    """What a camera granted of what was asked of it."""
+
+    buffersize_set: bool | None = None
 
 
 class FrameTimes(msgspec.Struct):
-    """`<camera>_frame_times.json`: one capture stamp [s] per picture of the camera's mp4."""
+    """`<camera>_frame_times.json`: one capture stamp [s] per picture of the camera's mp4, and how they came about."""
 
     t: list[Number]
     error: str = ""
+    device: str | None = None
+    stopped_early: bool = False
+    stopped_at_s: Number = None
     timestamp_source: str | None = None
+    flipped_vertical: bool | None = None
+    frames_in_mp4: int | None = None
+    actual: Actual = msgspec.field(default_factory=Actual)
 
 
 class Gripper(msgspec.Struct):
@@ -52,9 +82,35 @@ class Gripper(msgspec.Struct):
     closed_position: float = 0.0
 
 
-class Config(msgspec.Struct):
-    """The part of the collector's configuration this project needs."""
+class Control(msgspec.Struct):
+    """What makes of a stick a motion: dead zone and exponent of the axes, and the rates at full deflection."""
 
+    deadzone: float = 0.12
+    expo: float = 2.0
+    translation_rate_mm_s: float = 120.0
+    yaw_rate_deg_s: float = 60.0
+
+
+class Invert(msgspec.Struct):
+    """Which axes are turned round."""
+
+    move_x: bool = True
+    move_y: bool = True
+    height: bool = True
+    yaw: bool = True
+
+
+class ControllerConfig(msgspec.Struct):
+    """The pad."""
+
+    invert: Invert = msgspec.field(default_factory=Invert)
+
+
+class Config(msgspec.Struct):
+    """The part of the collector's configuration this project needs; what a run does not say is as in the newest one."""
+
+    control: Control = msgspec.field(default_factory=Control)
+    controller: ControllerConfig = msgspec.field(default_factory=ControllerConfig)
     gripper: Gripper = msgspec.field(default_factory=Gripper)
 
 
@@ -69,13 +125,16 @@ class Provenance(msgspec.Struct):
 class Check(msgspec.Struct):
     """One of the collector's own checks of a run: `pass`, `warn` or `fail`."""
 
+    check: str = ""
     level: str = ""
+    detail: str = ""
 
 
 class Validation(msgspec.Struct):
-    """The collector's checks. Counts are taken from `checks`, which every version writes."""
+    """The collector's checks, which every version writes, and its verdict, which older ones do not."""
 
     checks: list[Check] = []
+    all_green: bool | None = None
 
 
 class RunJson(msgspec.Struct):

@@ -1,0 +1,102 @@
+"""`quickdraw inspect`: what a build of a raw tree would make, and everything that stands in its way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from quickdraw.pipeline.plan import Survey
+    from quickdraw.pipeline.progress import Meter, Progress
+    from quickdraw.pipeline.settings import Settings
+
+_Tree = Annotated[Path, typer.Argument(help="Raw campaign tree: <tree>/<campaign>/recording_*/")]
+_Overrides = Annotated[list[str] | None, typer.Argument(help="Options of a build, as +source.on_bad_run=skip.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def inspect(tree: _Tree, overrides: _Overrides = None, *, as_json: _Json = False) -> None:
+    """Show what would be built from a raw tree, and every fault of every run. Nothing is written, no picture decoded.
+
+    Exit code 0 where a build would begin, 2 where it would be refused, 1 when something fails, 130 when interrupted.
+    """
+    from quickdraw.errors import Refused, WorkerDied
+    from quickdraw.pipeline.refusals import show
+
+    try:
+        (_print_document if as_json else _print_words)(tree, overrides or [])
+    except Refused as refused:
+        if not as_json:
+            show(refused)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(130) from None
+    except (WorkerDied, OSError) as error:
+        typer.echo(f"failed: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _print_words(tree: Path, overrides: Sequence[str]) -> None:
+    """The plan, and a line an episode. Raises Refused where the build would be."""
+    from quickdraw.errors import Refused
+    from quickdraw.pipeline.describe import describe
+    from quickdraw.pipeline.inspection import episode_lines
+    from quickdraw.pipeline.progress import for_this_output
+
+    progress = for_this_output()
+    found, settings = _surveyed(tree, overrides, progress)
+    shown = replace(found.plan, rejected=()) if found.faults else found.plan  # their faults come below, with the rest
+    for line in (*describe(shown, settings), "", *episode_lines(found.plan)):
+        progress.note(line)
+    if found.faults:
+        raise Refused(found.faults, found.runs)
+
+
+def _print_document(tree: Path, overrides: Sequence[str]) -> None:
+    """One JSON document, whatever is wrong. Raises Refused where the build would be."""
+    from quickdraw.errors import Refused
+    from quickdraw.pipeline.inspection import as_document
+    from quickdraw.pipeline.plan import BuildPlan, Survey
+
+    try:
+        found, _ = _surveyed(tree, overrides, _Silence())
+    except Refused as refused:  # there is no tree, or no such option
+        found = Survey(BuildPlan({}, {}, (), (), (), ()), refused.faults, 0)
+    typer.echo(json.dumps(as_document(found), indent=2))
+    if found.faults:
+        raise Refused(found.faults, found.runs)
+
+
+def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> tuple[Survey, Settings]:
+    from quickdraw.data.config import parse
+    from quickdraw.data.processors import EXECUTORS, PROCESSORS
+    from quickdraw.pipeline.plan import survey
+
+    command = parse(["processor=block_stack", f"source.dir={tree}", *overrides])
+    settings = PROCESSORS[command.processor](command.config)
+    with EXECUTORS[command.executor](command.config) as executor:
+        return survey(settings, executor, progress), settings
+
+
+class _Silence:
+    """Progress that nobody sees."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, line: str) -> None:
+        self.lines.append(line)
+
+    @contextmanager
+    def stage(self, name: str, total: int, unit: str) -> Iterator[Meter]:
+        yield self
+
+    def advance(self, amount: int) -> None:
+        pass

@@ -1,0 +1,83 @@
+"""A survey for people and programs: every episode in a line, or everything as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from quickdraw.core.episode import EpisodeKey, EpisodePlan
+from quickdraw.pipeline.plan import BuildPlan, Survey, faults_of
+
+
+def episode_lines(plan: BuildPlan) -> Iterator[str]:
+    """A line an episode: where it goes, how long it is, how far its rows lie from their samples, what was mended."""
+    width = max((len(str(key)) for key in plan.episodes), default=0)
+    splits = _split_of(plan)
+    for key, episode in plan.episodes.items():
+        stream, moved = max(episode.displacement.items(), key=lambda item: item[1].max_s)
+        mended = ", ".join(f"{reason} {times}" for reason, times in episode.provenance.get("mended", {}).items())
+        yield (
+            f"{key!s:<{width}}  {splits.get(key, '-'):<24} {episode.frames:>9,} frames {_seconds(episode):>9.1f} s  "
+            f"at most {moved.max_s * 1e3:.1f} ms off ({stream}){f'  mended: {mended}' if mended else ''}"
+        )
+
+
+def as_document(found: Survey) -> dict[str, Any]:
+    """A survey, JSON-ready. `refused` tells whether a build would be; `faults` are also those of runs it would skip."""
+    plan, splits = found.plan, _split_of(found.plan)
+    faults = found.faults or tuple(faults_of(plan.rejected))
+    return {
+        "refused": bool(found.faults),
+        "counts": {
+            "runs": found.runs,
+            "episodes": len(plan.episodes),
+            "rejected": len(plan.rejected),
+            "faults": len(faults),
+            "frames": sum(episode.frames for episode in plan.episodes.values()),
+            "seconds": sum(map(_seconds, plan.episodes.values())),
+        },
+        "campaigns": [_campaign(plan, name) for name in plan.campaigns],
+        "splits": [
+            {"name": split.name, "frames": plan.frames(split), "episodes": [str(key) for key in split.episodes],
+             "seconds": sum(_seconds(plan.episodes[key]) for key in split.episodes)}
+            for split in plan.splits
+        ],
+        "episodes": [_episode(episode, splits.get(key)) for key, episode in plan.episodes.items()],
+        "rejected": [str(refusal.key) for refusal in plan.rejected],
+        "faults": [asdict(fault) for fault in faults],
+        "left_out": list(plan.left_out),
+        "ignored": list(plan.ignored),
+        "warnings": list(plan.warnings),
+    }  # fmt: skip
+
+
+def _split_of(plan: BuildPlan) -> Mapping[EpisodeKey, str]:
+    return {key: split.name for split in plan.splits for key in split.episodes}
+
+
+def _seconds(episode: EpisodePlan) -> float:
+    return episode.frames / episode.grid.rate_hz
+
+
+def _campaign(plan: BuildPlan, name: str) -> dict[str, Any]:
+    episodes = [episode for key, episode in plan.episodes.items() if key.campaign == name]
+    frames, seconds = sum(episode.frames for episode in episodes), sum(map(_seconds, episodes))
+    goes_to = plan.campaigns[name]
+    return {"name": name, "split": goes_to, "episodes": len(episodes), "frames": frames, "seconds": seconds}
+
+
+def _episode(episode: EpisodePlan, split: str | None) -> dict[str, Any]:
+    return {
+        "campaign": episode.key.campaign,
+        "run": episode.key.run,
+        "split": split,
+        "frames": episode.frames,
+        "seconds": _seconds(episode),
+        "t_lo_s": episode.grid.t0_s,
+        "t_hi_s": episode.t_hi_s,
+        "displacement": {stream: asdict(moved) for stream, moved in episode.displacement.items()},
+        "mended": episode.provenance.get("mended", {}),
+        "commanded": episode.provenance.get("commanded"),
+        "warnings": list(episode.warnings),
+    }

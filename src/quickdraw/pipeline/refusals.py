@@ -1,0 +1,53 @@
+"""How a refusal is shown: every fault, whole, then what it comes to."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+
+from quickdraw.errors import COMMAND_LINE, Fault, Refused
+
+
+def show(refused: Refused, advice: Iterable[str] = ()) -> None:
+    """On stderr, where there is one: a table on a terminal, else a line a fault, never cut; then what it comes to."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError):  # whoever listened is gone
+        lines = [*_summary(refused), *advice]
+        if sys.stderr.isatty():
+            _print_table(refused.faults)
+        else:
+            lines = [*map(_line, refused.faults), *lines]
+        for line in lines:
+            print(line, file=sys.stderr)
+
+
+def _line(fault: Fault) -> str:
+    """One line, whatever the names and values in it hold."""
+    text = str(fault).replace("\r", "\\r").replace("\n", "\\n")
+    return f"refused: {text}" if fault.where == COMMAND_LINE else text
+
+
+def _summary(refused: Refused) -> Iterator[str]:
+    """What it comes to; a slip on the command line needs no such words."""
+    if all(fault.where == COMMAND_LINE for fault in refused.faults):
+        return
+    faults = len(refused.faults)
+    where = f" in {refused.bad_runs} of {refused.runs} runs" if refused.runs and refused.bad_runs else ""
+    yield f"refused: {faults} fault{'s' if faults != 1 else ''}{where}; nothing was touched"
+
+
+def _print_table(faults: Iterable[Fault]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("run", "where", "found", "expected", "option", show_lines=True)
+    for column in table.columns:
+        column.overflow = "fold"
+    for fault in faults:
+        place = ":".join(part for part in (fault.path, str(fault.line or "")) if part)
+        where = f"{place}: {fault.field}" if place else fault.field
+        table.add_row(*map(Text, (fault.where, where, fault.found, fault.expected, fault.option)))
+    Console(stderr=True, highlight=False, emoji=False).print(table)
