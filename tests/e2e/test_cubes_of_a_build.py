@@ -13,7 +13,7 @@ import pytest
 from quickdraw.core.hues import COLOURS
 from quickdraw.data.block_stack import CUBE_CAMERAS, BlockStack
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.pipeline.documents import read_provenance
+from quickdraw.pipeline.trace import read_provenance
 from quickdraw.sim.scene import renderer
 from quickdraw.sim.scenes import ALL_TRAPS
 from quickdraw.sim.spec import DEFAULT_COLOURS, PURPLE_COLOURS, Look, RunSpec

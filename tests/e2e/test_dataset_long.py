@@ -47,7 +47,7 @@ class Lengths:
 
     def campaign(self, name: str) -> Any:
         runs = tuple(EpisodeKey(name, f"recording_{seconds:05d}") for seconds in self.seconds)
-        return SimpleNamespace(name=name, runs=runs, ignored=(), faults=())
+        return SimpleNamespace(name=name, runs=runs, ignored=(), rejected=(), faults=())
 
     def plan(self, key: EpisodeKey) -> EpisodePlan:
         seconds = int(key.run.removeprefix("recording_"))
@@ -62,6 +62,9 @@ class Here:
 
     def run(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
         return map(function, tasks)
+
+    def stop(self) -> None:
+        """Nothing runs in the background."""
 
 
 @dataclass

@@ -35,9 +35,12 @@ def test_a_zeroed_disk_block_in_a_video_is_refused_though_it_decodes(
     data[middle : middle + 40] = bytes(40)
     video.write_bytes(data)
     result = processors(*SMALL, f"source.dir={tree}", cwd=tmp_path)
-    assert (result.returncode, result.stderr.count("refused: ")) == (2, 1)
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 3)  # the fault, the summary, advice
     assert f"{video}: scene_left: found " in result.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw"]
+    assert "finished parts are kept in " in result.stdout
+    datasets = tmp_path / "datasets"
+    assert sorted(path.name for path in datasets.iterdir()) == [".block_stack.building", ".block_stack.index"]
+    assert sorted(path.name for path in (datasets / ".block_stack.building").iterdir()) == ["lock", "parts"]
 
 
 def test_every_damaged_video_is_reported_not_only_the_first(tree: Path, tmp_path: Path, processors: Processors) -> None:
@@ -46,7 +49,8 @@ def test_every_damaged_video_is_reported_not_only_the_first(tree: Path, tmp_path
         video.write_bytes(video.read_bytes()[:-2000])
     result = processors(*SMALL, f"source.dir={tree}", cwd=tmp_path)
     assert result.returncode == 2
-    assert [line.split(": ")[1] for line in result.stderr.splitlines() if line.startswith("refused: ")] == [
+    *faults, _summary, _advice = result.stderr.splitlines()
+    assert [line.split(": ")[0] for line in faults] == [
         f"campaign3-play/{run.name}" for run in sorted((tree / "campaign3-play").glob("recording_*"))
     ]
 

@@ -49,6 +49,9 @@ class Inline:
     def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         return map(function, tasks)
 
+    def stop(self) -> None:
+        """Nothing runs in the background."""
+
 
 def put(dataset: Path, film: Film, cameras: tuple[str, ...] = CAMERAS) -> dict[str, tuple[str, ...]]:
     """The palettes of `put_cubes`."""

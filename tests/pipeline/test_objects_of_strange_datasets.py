@@ -31,6 +31,9 @@ class Inline:
     def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         return map(function, tasks)
 
+    def stop(self) -> None:
+        """Nothing runs in the background."""
+
 
 @pytest.fixture
 def put(film: Any) -> Callable[[Path], None]:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from quickdraw.errors import Refused
+from quickdraw.pipeline.exchange import exchanged
 from quickdraw.pipeline.publish import publish, refuse_unfit, staging
 
 
@@ -42,6 +49,56 @@ def test_a_build_that_fails_leaves_what_was_published_and_no_folder_it_made(tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
+def test_what_is_finished_is_kept_for_the_next_try_and_all_else_is_not(tmp_path: Path) -> None:
+    output = tmp_path / "a" / "d"
+    with pytest.raises(ZeroDivisionError), staging(output) as folder:
+        (folder / "parts" / "finished").mkdir(parents=True)
+        (folder / "dataset" / "half").mkdir(parents=True)
+        raise ZeroDivisionError
+    with staging(output) as folder:
+        assert sorted(path.name for path in folder.iterdir()) == ["lock", "parts"]
+        shutil.rmtree(folder / "parts")
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_the_two_datasets_change_places_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At no moment is there none: nothing is renamed."""
+    output = dataset(tmp_path / "d", "old")
+
+    def renaming(self: Path, target: Path) -> Path:
+        raise AssertionError(f"{self} renamed to {target}")
+
+    monkeypatch.setattr(Path, "rename", renaming)
+    with staging(output) as folder:
+        publish(dataset(folder / "dataset", "new"), output)
+        assert not (folder / "dataset").exists()
+    assert name_of(output) == "new"
+
+
+def test_folders_are_exchanged_or_the_file_system_says_it_cannot(tmp_path: Path) -> None:
+    one, other = dataset(tmp_path / "one", "one"), dataset(tmp_path / "other", "other")
+    assert exchanged(one, other)
+    assert (name_of(one), name_of(other)) == ("other", "one")
+    with pytest.raises(OSError, match="No such file"):
+        exchanged(one, tmp_path / "nothing")
+
+
+@pytest.fixture
+def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quickdraw.pipeline.publish.exchanged", lambda one, other: False)
+
+
+@pytest.mark.usefixtures("without_exchange")
+def test_where_folders_cannot_be_exchanged_they_are_renamed(tmp_path: Path) -> None:
+    output = dataset(tmp_path / "d", "old")
+    with staging(output) as folder:
+        publish(dataset(folder / "dataset", "new"), output)
+    assert name_of(output) == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
+
+
+@pytest.mark.usefixtures("without_exchange")
 def test_a_rename_that_fails_puts_the_old_dataset_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = dataset(tmp_path / "d", "old")
     rename = Path.rename
@@ -58,23 +115,58 @@ def test_a_rename_that_fails_puts_the_old_dataset_back(tmp_path: Path, monkeypat
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
-def test_a_second_build_into_one_place_is_refused_while_the_first_one_lives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("without_exchange")
+def test_an_interruption_between_the_two_renames_waits_until_both_are_done(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, rename = dataset(tmp_path / "d", "old"), Path.rename
+
+    def interrupted(self: Path, target: Path) -> Path:
+        os.kill(os.getpid(), number)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), staging(output) as folder:
+            publish(dataset(folder / "dataset", "new"), output)
+    finally:
+        signal.signal(number, before)
+    assert name_of(output) == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
+
+
+def test_a_second_build_into_one_place_is_refused_with_who_holds_it(tmp_path: Path) -> None:
     output = tmp_path / "d"
+    who = rf"another build into it is running \(process {os.getpid()} on {platform.node()} since 20.* [+-]\d+\)"
     with staging(output) as folder:
         (folder / "half done").write_text("work")
-        with pytest.raises(Refused, match="another build into it is running"), staging(output):
+        with pytest.raises(Refused, match=who), staging(output):
             raise AssertionError("two builders in one place")
+        with pytest.raises(Refused, match=who):  # at once, before anything is planned
+            refuse_unfit(output)
         assert (folder / "half done").read_text() == "work"
     with staging(output) as folder:
-        assert list(folder.iterdir()) == []
+        assert [path.name for path in folder.iterdir()] == ["lock"]
+
+
+def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
+    output = tmp_path / "d"
+    hold = "import os, sys; from pathlib import Path; from quickdraw.pipeline.publish import staging\n" \
+           "with staging(Path(sys.argv[1])): os.kill(os.getpid(), 9)"  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", hold, str(output)], check=False).returncode == -9
+    assert (tmp_path / ".d.building" / "lock").read_text().startswith("process ")
+    with staging(output) as folder:
+        assert str(os.getpid()) in (folder / "lock").read_text()
 
 
 def test_what_a_killed_build_left_is_mended(tmp_path: Path) -> None:
     output = tmp_path / "d"
-    (tmp_path / ".d.building" / "fragments" / "c").mkdir(parents=True)
+    (tmp_path / ".d.building" / "dataset" / "c").mkdir(parents=True)
     dataset(tmp_path / ".d.retired", "old")  # killed between the two renames
     with staging(output) as folder:
-        assert list(folder.iterdir()) == []
+        assert [path.name for path in folder.iterdir()] == ["lock"]
         assert name_of(output) == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 

@@ -7,15 +7,19 @@ import signal
 import typer
 
 from quickdraw.cli.cube_sheets import cube_sheets
+from quickdraw.cli.inspect import inspect
 from quickdraw.cli.lerobot_check import lerobot_check
 from quickdraw.cli.objects import objects
 from quickdraw.cli.simulate import simulate
+from quickdraw.cli.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(simulate)
+app.command()(inspect)
 app.command()(objects)
 app.command()(cube_sheets)
 app.command()(lerobot_check)
+app.command()(verify)
 
 
 @app.callback()

@@ -47,6 +47,7 @@ def objects(
     from quickdraw.pipeline.objects import put_cubes
     from quickdraw.pipeline.progress import for_this_output
     from quickdraw.pipeline.publish import mend
+    from quickdraw.pipeline.refusals import show
 
     given = {
         "min_value": min_value,
@@ -64,8 +65,7 @@ def objects(
             put_cubes(dataset, CubeRule(CUBE_CAMERAS, chosen), executor, progress)
         progress.note(f"dataset: {dataset}")
     except Refused as refused:
-        for fault in refused.faults:
-            typer.echo(f"refused: {replace(fault, option='')}", err=True)  # a build's overrides are none here
+        show(Refused(replace(fault, option="") for fault in refused.faults))  # a build's overrides are none here
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
@@ -81,7 +81,7 @@ def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:
     from quickdraw.data.config import Cube
     from quickdraw.data.ranges import cube_faults
     from quickdraw.errors import Refused
-    from quickdraw.pipeline.documents import PROVENANCE, read_provenance
+    from quickdraw.pipeline.trace import PROVENANCE, read_provenance
 
     known = asdict(CubeThresholds())
     traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else {}

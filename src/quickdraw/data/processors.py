@@ -18,29 +18,33 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.data.config import USAGE, Command, Config, help_lines, parse
+from quickdraw.data.config import USAGE, BlockStackSource, Command, Config, help_lines, parse
 from quickdraw.data.ranges import range_faults
 from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
+from quickdraw.pipeline.refusals import show
 
 if TYPE_CHECKING:
     from quickdraw.core.cubes import CubeRule
+    from quickdraw.formats.campaign.acceptance import Acceptance
     from quickdraw.pipeline.executors import Executor
     from quickdraw.pipeline.plan import BuildPlan
     from quickdraw.pipeline.settings import Settings
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 LEAVE_OUT = (
-    "a run is left out by naming it, campaign/run, in +source.exclude_globs=[...] beside what is there by default"
+    "bad runs are left out, and the others built, with +source.on_bad_run=skip; "
+    "a single one by naming it, campaign/run, in +source.exclude_globs=[...] beside what is there by default"
 )
-NOT_CONTENT = ("dir", "workers", "val_from")  # options of `source` that cannot change what is built
+# Options of `source` that cannot change what is built.
+NOT_CONTENT = ("dir", "workers", "val_from", "on_bad_run", "rehash")
 
 
 def block_stack(config: Config) -> Settings:
     """What `+processor=block_stack` is to do. Raises Refused with every option that is out of its range."""
     from quickdraw.core.split import SplitRule
     from quickdraw.data.block_stack import BlockStack
-    from quickdraw.pipeline.documents import val_runs_of
     from quickdraw.pipeline.settings import Settings
+    from quickdraw.pipeline.trace import val_runs_of
     from quickdraw.video.encoding import Encoding
 
     source = config.source
@@ -56,7 +60,7 @@ def block_stack(config: Config) -> Settings:
         raise Refused([Fault(COMMAND_LINE, "output.dir", found, "two folders apart", option="+output.dir=<folder>")])
     return Settings(
         name=source.name,
-        source=BlockStack(tree, source.target_hz, tuple(source.cameras)),
+        source=BlockStack(tree, source.target_hz, tuple(source.cameras), _acceptance(source)),
         rule=SplitRule(
             val_frac=source.val_frac,
             val_floor=source.val_floor,
@@ -70,7 +74,19 @@ def block_stack(config: Config) -> Settings:
         max_runs_per_campaign=source.max_runs_per_campaign,
         output=output,
         content=_content(config, val_runs),
+        on_bad_run="skip" if source.on_bad_run == "skip" else "refuse",
+        rehash=source.rehash,
     )
+
+
+def _acceptance(source: BlockStackSource) -> Acceptance:
+    """What a run must be like; every field is the option of its name."""
+    from dataclasses import fields
+
+    from quickdraw.formats.campaign.acceptance import Acceptance
+
+    options = {entry.name: getattr(source, entry.name) for entry in fields(Acceptance)}
+    return Acceptance(**options | {"allow_faults": tuple(source.allow_faults)})
 
 
 def _cube_rule(config: Config) -> CubeRule | None:
@@ -121,9 +137,12 @@ def run(command: Command) -> None:
         plan = make_plan(settings, executor, progress)
         for line in (*describe(plan, settings), *_idle_globs(command, plan), *_cubeless(command, settings)):
             progress.note(line)
-        if not command.config.dry_run:
-            build(plan, settings, executor, progress)
-    done = "dry run: nothing was touched" if command.config.dry_run else f"dataset: {settings.output}"
+        if command.config.dry_run:
+            done = "dry run: nothing was touched"
+        elif build(plan, settings, executor, progress):
+            done = f"dataset: {settings.output}"
+        else:
+            done = f"up to date: {settings.output}"
     progress.note(done)
 
 
@@ -158,10 +177,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         run(parse(arguments))
     except Refused as refused:
-        lines = [f"refused: {fault}" for fault in refused.faults]
-        wheres = {fault.where for fault in refused.faults}
-        advice = [USAGE] if COMMAND_LINE in wheres else [LEAVE_OUT] if any("/" in where for where in wheres) else []
-        return _say("\n".join(lines + advice), REFUSED)
+        show(refused, [USAGE] if refused.by_command else [LEAVE_OUT] if refused.bad_runs else [])
+        return REFUSED
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except WorkerDied as error:

@@ -1,39 +1,60 @@
-"""One build, from plan to published dataset: map, measure, pack, documents, publish."""
+"""One build, from plan to published dataset: map, measure, pack, documents, verify, publish."""
 
 from __future__ import annotations
 
 import platform
+import shutil
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from quickdraw.core.episode import Rejected
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.core.statistics import Statistics
-from quickdraw.errors import Refused
+from quickdraw.errors import InvariantError, Refused
 from quickdraw.formats.json_document import write_json
+from quickdraw.pipeline.agreement import merged
 from quickdraw.pipeline.cubes import Member, split_cubes
-from quickdraw.pipeline.documents import PROVENANCE, provenance, summary
+from quickdraw.pipeline.digests import DigestIndex, FileDigest
+from quickdraw.pipeline.documents import FINGERPRINT, provenance, summary
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.fragments import Fragment
-from quickdraw.pipeline.mapping import map_tasks, run_task
+from quickdraw.pipeline.inventory import LOG, is_whole, remember, take_inventory
+from quickdraw.pipeline.mapping import Made, Workshop, map_tasks, run_task
 from quickdraw.pipeline.packing import PackTask, pack
-from quickdraw.pipeline.plan import BuildPlan, faults_of
+from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
+from quickdraw.pipeline.plan import BuildPlan, faults_of, without
 from quickdraw.pipeline.progress import Progress
-from quickdraw.pipeline.publish import publish, staging
+from quickdraw.pipeline.publish import PARTS, index_file, publish, staging
+from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.statistics import MeasureTask, measure, normalization, trainer_statistics
+from quickdraw.pipeline.trace import PROVENANCE, read_provenance
+from quickdraw.pipeline.verify.verify import verify_structure
+
+type Digests = dict[EpisodeKey, dict[str, FileDigest]]
 
 
-def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Progress) -> Path:
-    """Build and publish the dataset; its folder. Raises Refused, nothing published, where pictures turn out bad."""
+def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Progress) -> bool:
+    """Build and publish the dataset; False where the one that is published already is what would be built.
+
+    Raises Refused, nothing published, where pictures turn out bad; what is finished by then is kept for the next try.
+    """
     with staging(settings.output) as folder:
-        stages = _Stages(plan, settings, executor, progress, folder)
-        stages.map()
-        members = stages.members()
-        stages.pack(members, stages.measure(members))
-        stages.write_log()
-        publish(stages.dataset, settings.output)
-    return settings.output
+        store, index = PartStore(folder / PARTS), DigestIndex(index_file(settings.output), not settings.rehash)
+        store.clear()
+        try:
+            fresh = _Stages(plan, settings, executor, progress, folder, store).run(index)
+        except BaseException:
+            executor.stop()
+            store.clear()
+            if finished := len(store):
+                progress.note(
+                    f"{finished} finished parts are kept in {store.root}: the same command goes on from there"
+                )
+            raise
+        shutil.rmtree(store.root, ignore_errors=True)
+    return fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +66,106 @@ class _Stages:
     executor: Executor
     progress: Progress
     folder: Path
+    store: PartStore
 
     @property
     def dataset(self) -> Path:
         return self.folder / "dataset"
 
-    def fragments(self) -> dict[str, tuple[Fragment, ...]]:
-        """Split name -> its fragments, in episode order."""
-        root = self.folder / "fragments"
+    def run(self, index: DigestIndex) -> bool:
+        """All of them, as far as they are needed; whether a dataset was published."""
+        digests = self.known(index)
+        if self.is_published(digests, index):
+            return False
+        mapped = replace(self, plan=self.map(digests, index))
+        if mapped.is_published(digests, index):
+            return False
+        mapped.publish(digests, index)
+        return True
+
+    def known(self, index: DigestIndex) -> Digests:
+        """Of every episode, the digests of the files that are unchanged since a build last read them."""
+        known: Digests = {}
+        for key, plan in self.plan.episodes.items():
+            found = {file: index.known(self.settings.source.path(key, file), s) for file, s in plan.stamps.items()}
+            known[key] = {file: digest for file, digest in found.items() if digest is not None}
+        return known
+
+    def map(self, digests: Digests, index: DigestIndex) -> BuildPlan:
+        """Make every part that is not there, completing `digests`; the plan without what turned out bad, if it may be.
+
+        Raises Refused with the faults of all that could not be made.
+        """
+        settings, plans = self.settings, self.plan.episodes
+        published = Published(settings.output)
+        workshop = Workshop(settings.source, settings.encoding, settings.cubes, self.store, published)
+        tasks = list(map_tasks(workshop, plans.values(), {key: dict(known) for key, known in digests.items()}))
+        rejected, new = list[Rejected](), 0
+        with self.progress.stage("map", sum(task.cost for task in tasks), "pictures") as meter:
+            for result in self.executor.run(run_task, tasks):
+                if isinstance(result, Made):
+                    meter.advance(result.cost)
+                    new += result.new
+                    digests[result.key] |= result.sources
+                    for file, digest in result.sources.items():
+                        path = settings.source.path(result.key, file)
+                        index.add(path, plans[result.key].stamps[file], digest.sha256)
+                else:
+                    rejected.append(result)
+        self.progress.note(f"{new} parts made, {len(self.store) - new} there already")
+        if rejected and settings.on_bad_run == "refuse":
+            raise Refused(faults_of(merged(rejected)), len(plans))
+        return without(self.plan, rejected, settings) if rejected else self.plan
+
+    def fragments(self, digests: Digests) -> dict[str, tuple[Fragment, ...]]:
+        """Split name -> its episodes, in order."""
+        plans = self.plan.episodes
         return {
-            split.name: tuple(Fragment(root, self.plan.episodes[key]) for key in split.episodes)
+            split.name: tuple(self._fragment(plans[key], digests[key]) for key in split.episodes)
             for split in self.plan.splits
         }
 
-    def map(self) -> None:
-        """Make every fragment. Raises Refused with the faults of all that could not be made."""
-        every = [fragment for split in self.fragments().values() for fragment in split]
-        settings = self.settings
-        tasks = list(map_tasks(settings.source, every, settings.encoding, settings.cubes))
-        rejected: list[Rejected] = []
-        with self.progress.stage("map", sum(task.cost for task in tasks), "pictures") as meter:
-            for result in self.executor.run(run_task, tasks):
-                if isinstance(result, Rejected):
-                    rejected.append(result)
-                else:
-                    meter.advance(result)
-        if rejected:
-            raise Refused(faults_of(rejected))
+    def _fragment(self, plan: EpisodePlan, digests: dict[str, FileDigest]) -> Fragment:
+        source, encoding, rule = self.settings.source, self.settings.encoding, self.settings.cubes
+        clips = {
+            camera: clip_fingerprint(digests[plan.videos[camera]], plan.frame_digests[camera], encoding)
+            for camera in source.cameras
+        }
+        tracks = {camera: track_fingerprint(clips[camera], rule.thresholds) for camera in rule.cameras} if rule else {}
+        return Fragment(self.store, plan, digests, rows_fingerprint(source, plan, digests), clips, tracks)
 
-    def members(self) -> dict[str, tuple[Member, ...]]:
+    def is_published(self, digests: Digests, index: DigestIndex) -> bool:
+        """Whether what would be built is what is published, as far as digests are known."""
+        plans, output = self.plan.episodes, self.settings.output
+        if any({*plan.row_files, *plan.videos.values()} - digests[key].keys() for key, plan in plans.items()):
+            return False
+        try:
+            there = read_provenance(output).get(FINGERPRINT)
+        except Refused:
+            return False
+        members = {name: tuple(Member(f, None) for f in found) for name, found in self.fragments(digests).items()}
+        return there == provenance(self.plan, self.settings, members)[FINGERPRINT] and is_whole(output, index)
+
+    def publish(self, digests: Digests, index: DigestIndex) -> None:
+        """Everything from parts to the published dataset."""
+        members = self.members(self.fragments(digests))
+        self.pack(members, self.measure(members))
+        take_inventory(self.dataset, self.executor)
+        self.verify()
+        self.write_log()
+        publish(self.dataset, self.settings.output)
+        remember(self.settings.output, index)
+
+    def members(self, fragments: Mapping[str, tuple[Fragment, ...]]) -> dict[str, tuple[Member, ...]]:
         """Split name -> its episodes as it packs them, each split with the cubes there is evidence for in it."""
         members, rule = {}, self.settings.cubes
-        for name, fragments in self.fragments().items():
+        for name, episodes in fragments.items():
             cubes = None
             if rule:
-                tracks = ([fragment.track(camera) for camera in rule.cameras] for fragment in fragments)
+                tracks = ([fragment.track(camera) for camera in rule.cameras] for fragment in episodes)
                 cubes = split_cubes(rule, tracks, self.settings.encoding.picture_px)
                 self.progress.note(f"cubes in {name}: {cubes}")
-            members[name] = tuple(Member(fragment, cubes) for fragment in fragments)
+            members[name] = tuple(Member(fragment, cubes) for fragment in episodes)
         return members
 
     def measure(self, members: dict[str, tuple[Member, ...]]) -> dict[str, dict[str, Statistics]]:
@@ -102,7 +185,6 @@ class _Stages:
         spec = self.settings.dataset_spec()
         trainer = trainer_statistics(spec, measured["train"])
         pin = self.settings.stats == "train"
-        traced = provenance(self.plan, self.settings, members)
         tasks = [
             PackTask(self.dataset, name, spec, episodes, trainer if pin else measured[name], pin)
             for name, episodes in members.items()
@@ -113,7 +195,15 @@ class _Stages:
         constants = normalization(spec, trainer)
         write_json(self.dataset / "normalization_stats.json", constants, indent=2)
         write_json(self.dataset / "summary.json", summary(self.plan, self.settings, constants), indent=2)
-        write_json(self.dataset / PROVENANCE, traced, indent=2)
+        write_json(self.dataset / PROVENANCE, provenance(self.plan, self.settings, members), indent=2)
+
+    def verify(self) -> None:
+        """Read back what is about to be published, all but the pixels. Raises InvariantError."""
+        with self.progress.stage("verify", 1, "dataset") as meter:
+            findings = verify_structure(self.dataset)
+            meter.advance(1)
+        if findings:
+            raise InvariantError("\n".join(map(str, findings)))
 
     def write_log(self) -> None:
         """progress.log: all that varies without changing the content."""
@@ -123,4 +213,4 @@ class _Stages:
             f"into {self.settings.output}, {self.executor.workers} workers",
         ]
         text = "\n".join([*varying, *self.progress.lines, ""])
-        (self.dataset / "progress.log").write_text(text, encoding="utf-8")
+        (self.dataset / LOG).write_text(text, encoding="utf-8")

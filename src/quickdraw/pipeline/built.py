@@ -10,7 +10,7 @@ from typing import Any
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot.reader import SplitReader, splits_of
-from quickdraw.pipeline.documents import PROVENANCE, read_provenance
+from quickdraw.pipeline.trace import PROVENANCE, read_provenance
 
 NORMALIZATION, SUMMARY = "normalization_stats.json", "summary.json"
 
@@ -78,14 +78,19 @@ def _malformed(root: Path, summary: Mapping[str, Any], provenance: Mapping[str, 
     """Parts of the documents that are not of the kind we would have written."""
     config, episodes = provenance.get("config", {}), provenance.get("episodes", [])
     traced = isinstance(episodes, list) and all(
-        isinstance(e, dict) and isinstance(e.get("split"), str) and type(e.get("episode_index")) is int
+        isinstance(e, dict)
+        and isinstance(e.get("split"), str)
+        and type(e.get("episode_index")) is int
+        and (
+            "fragments" not in e or (isinstance(e["fragments"], dict) and isinstance(e["fragments"].get("clips"), dict))
+        )
         for e in episodes
     )
     checks = [
         (SUMMARY, "normalization_stats", isinstance(summary.get("normalization_stats", {}), dict), "an object"),
         (PROVENANCE, "config", isinstance(config, dict), "an object"),
         (PROVENANCE, "features", isinstance(provenance.get("features", {}), dict), "an object"),
-        (PROVENANCE, "episodes", traced, "a list of objects with split and episode_index"),
+        (PROVENANCE, "episodes", traced, "a list of objects with split and episode_index, clips in their fragments"),
     ]
     return [
         Fault(str(root), field, "something else", expected, path=str(root / name))

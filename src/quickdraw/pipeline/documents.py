@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import quickdraw
 from quickdraw.core.cubes import VIEWS, Track
+from quickdraw.core.features import FeatureSpec
+from quickdraw.core.fingerprint import fingerprint
 from quickdraw.core.split import Split
-from quickdraw.errors import COMMAND_LINE, Fault, Refused
 from quickdraw.pipeline.cubes import Member
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.settings import Settings
 
-PROVENANCE = "provenance.json"
+FINGERPRINT = "fingerprint"
+MEASURED_WITH = "cubes_measured_with"  # versions, where cubes were not measured with those of the build
+# What only a build's pictures tell, with each episode's "cubes"; all else is known when it begins.
+FOUND = ("palette", MEASURED_WITH)
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
 CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 
@@ -38,6 +40,7 @@ def summary(plan: BuildPlan, settings: Settings, normalization: Mapping[str, Any
         "split_env": {split.name: dims for split in plan.splits},
         "coloring": {split.name: "camera" for split in plan.splits},
         "normalization_stats": dict(normalization),
+        **({"refused_runs": refused} if (refused := refused_runs(plan, settings)) else {}),
     }
 
 
@@ -69,14 +72,16 @@ def _card(plan: BuildPlan, split: Split, settings: Settings) -> dict[str, Any]:
 
 def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
     """provenance.json: with what, how configured, and from which files each episode was made."""
-    return {
+    document = {
         **versions(),
+        FINGERPRINT: "",
         "processor": settings.source.processor,
         "name": settings.name,
         "config": dict(settings.content),
-        "features": {f.name: {"names": list(f.names), "unit": list(f.unit)} for f in settings.dataset_spec().features},
+        "features": {feature.name: described(feature) for feature in settings.dataset_spec().features},
         "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
         "excluded_runs": list(plan.left_out),
+        "refused_runs": refused_runs(plan, settings),
         "ignored": list(plan.ignored),
         **_palettes(members),
         "episodes": [
@@ -85,6 +90,26 @@ def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[
             for number, member in enumerate(members[split.name])
         ],
     }
+    return {**document, FINGERPRINT: build_fingerprint(document)}
+
+
+def build_fingerprint(document: Mapping[str, Any]) -> str:
+    """Of a whole dataset, from its provenance.json: equal where a build would write the same bytes again."""
+    content = {key: value for key, value in document.items() if key not in (*FOUND, FINGERPRINT, "episodes")}
+    episodes = [{key: value for key, value in e.items() if key != "cubes"} for e in document["episodes"]]
+    return fingerprint({**content, "episodes": episodes})
+
+
+def described(feature: FeatureSpec) -> dict[str, Any]:
+    """A feature's dimensions; those that no normaliser may scale where there are any."""
+    pinned = {"identity_dims": list(feature.identity_dims)} if feature.identity_dims else {}
+    return {"names": list(feature.names), "unit": list(feature.unit), **pinned}
+
+
+def refused_runs(plan: BuildPlan, settings: Settings) -> dict[str, list[str]]:
+    """Run -> why it is not in the dataset, in words that do not depend on where the tree lies."""
+    tree = f"{settings.source.tree}/"
+    return {str(r.key): [str(fault).replace(tree, "") for fault in r.faults] for r in plan.rejected}
 
 
 def versions() -> dict[str, Any]:
@@ -111,7 +136,8 @@ def _episode(split: Split, number: int, member: Member) -> dict[str, Any]:
         "displacement": {stream: asdict(moved) for stream, moved in plan.displacement.items()},
         **plan.provenance,
         **seen(member.tracks()),
-        "sources": member.fragment.sources(),
+        "fragments": member.fragment.parts(),
+        "sources": {file: asdict(digest) for file, digest in sorted(member.fragment.sources.items())},
     }
 
 
@@ -123,29 +149,3 @@ def seen(tracks: Sequence[Track]) -> dict[str, Any]:
 def _view(track: Track) -> dict[str, Any]:
     shares = track.visible_share()
     return {"visible_share": shares, "hue_deg": {c: peak.hue_deg for c, peak in track.peaks.items() if shares[c]}}
-
-
-def read_provenance(dataset: Path) -> dict[str, Any]:
-    """provenance.json of a dataset we built. Raises Refused where there is none."""
-    path = dataset / PROVENANCE
-    try:
-        document = json.loads(path.read_bytes())
-        if not isinstance(document, dict) or "quickdraw" not in document:
-            raise ValueError("not written by quickdraw")
-    except (OSError, ValueError) as error:
-        fault = Fault(str(dataset), PROVENANCE, f"unreadable ({error})", "a dataset built by quickdraw", path=str(path))
-        raise Refused([fault]) from error
-    return document
-
-
-def val_runs_of(dataset: Path) -> tuple[str, ...]:
-    """The val episodes of a built dataset, as `campaign/run`. Raises Refused."""
-    try:
-        episodes = read_provenance(dataset)["episodes"]
-        runs = tuple(f"{e['campaign']}/{e['run']}" for e in episodes if e["split"] == "val")
-    except (KeyError, TypeError):
-        runs = ()
-    if not runs:
-        raise Refused([Fault(COMMAND_LINE, "val_from", f"no val episode in {dataset}", "a dataset with a val split",
-                             path=str(dataset / PROVENANCE), option="+source.val_from=<dataset>")])  # fmt: skip
-    return runs

@@ -1,34 +1,39 @@
-"""What the map stage makes of one episode, on disk: rows, source digests, and what each camera gave.
-
-That is a clip, a colour histogram and, where cubes are measured, what was seen of them.
-"""
+"""One episode as the map stage left it: its rows, and a clip, a histogram and perhaps cubes from each camera."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from quickdraw.core.cubes import Track
 from quickdraw.core.episode import EpisodePlan, Float32
 from quickdraw.core.grid import Int64
 from quickdraw.core.hues import Peak
 from quickdraw.core.statistics import Statistics, of_histogram
+from quickdraw.pipeline.digests import FileDigest
+from quickdraw.pipeline.parts import CLIP, PICTURES, ROWS, TRACK, PartStore
 
 PEAK = [("name", "U8"), ("hue_bin", "i8"), ("saturation", "f8")]
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """One episode's share of a build, under `root`. Its rows and each of its cameras are made by separate tasks."""
+    """An episode's share of a build: what its source files were, and which parts of `store` were made of them.
 
-    root: Path
+    `rows_part` is a part, `clips` and `tracks` are camera -> part; tracks are there where cubes are measured.
+    """
+
+    store: PartStore
     plan: EpisodePlan
+    sources: Mapping[str, FileDigest]
+    rows_part: str
+    clips: Mapping[str, str]
+    tracks: Mapping[str, str]
 
     @property
     def task(self) -> str:
@@ -40,66 +45,68 @@ class Fragment:
         """Number of rows."""
         return self.plan.frames
 
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-        return self.root / self.plan.key.campaign / self.plan.key.run
+    def parts(self) -> dict[str, Any]:
+        """The parts by name, for provenance."""
+        return {"rows": self.rows_part, "clips": dict(self.clips), "tracks": dict(self.tracks)}
 
     def rows(self) -> Mapping[str, Float32]:
         """Feature name -> `(T, D)` float32."""
-        return {path.stem: np.load(path) for path in sorted((self.folder / "rows").glob("*.npy"))}
-
-    def write_rows(self, arrays: Mapping[str, Float32], digests: Mapping[str, Any]) -> None:
-        """Keep the rows and what their source files were."""
-        (self.folder / "rows").mkdir(parents=True, exist_ok=True)
-        for name, array in arrays.items():
-            np.save(self.folder / "rows" / f"{name}.npy", array)
-        self._write_digests("rows", digests)
+        with np.load(self.store.folder(self.rows_part) / ROWS) as arrays:
+            return dict(arrays)
 
     def clip(self, camera: str) -> Path:
         """The camera's encoded pictures, one a row."""
-        return self.folder / f"{camera}.mp4"
+        return self.store.folder(self.clips[camera]) / CLIP
+
+    def measured(self, camera: str) -> Path:
+        """What `write_pictures` wrote of them."""
+        return self.store.folder(self.clips[camera]) / PICTURES
+
+    def track_file(self, camera: str) -> Path:
+        """What `write_track` wrote of the cubes, in a camera of `tracks`."""
+        return self.store.folder(self.tracks[camera]) / TRACK
 
     def picture_counts(self, camera: str) -> tuple[Int64, int]:
         """`(3, 256)` int64 pixels per channel and level of the sampled pictures, and how many were sampled."""
-        with np.load(self.folder / f"{camera}.npz") as arrays:
+        with np.load(self.measured(camera)) as arrays:
             return arrays["counts"], int(arrays["pictures"])
 
     def picture_statistics(self, camera: str) -> Statistics:
         """Statistics of the camera's sampled pictures, in [0, 1]."""
         return of_histogram(*self.picture_counts(camera))
 
-    def write_picture_counts(self, camera: str, counts: Int64, pictures: int, digests: Mapping[str, Any]) -> None:
-        """Keep a camera's histogram and what its source file was."""
-        np.savez(self.folder / f"{camera}.npz", counts=counts, pictures=pictures)
-        self._write_digests(camera, digests)
+    def picture_crcs(self, camera: str) -> npt.NDArray[np.uint32]:
+        """`(T,)` CRC-32 of the camera's encoded pictures, as the encoder gave them."""
+        with np.load(self.measured(camera)) as arrays:
+            crcs: npt.NDArray[np.uint32] = arrays["crc32"]
+            return crcs
 
     def track(self, camera: str) -> Track:
         """What the camera saw of the cubes."""
-        with np.load(self.folder / f"{camera}.track.npz") as arrays:
-            peaks = {str(name): Peak(int(hue), float(saturation)) for name, hue, saturation in arrays["peaks"]}
-            sightings = arrays["sightings"]
-        sightings.setflags(write=False)
-        return Track(sightings, peaks)
-
-    def write_track(self, camera: str, track: Track) -> None:
-        """Keep what the camera saw of the cubes."""
-        peaks = np.array([(name, peak.hue_bin, peak.saturation) for name, peak in track.peaks.items()], PEAK)
-        np.savez(self.folder / f"{camera}.track.npz", sightings=track.sightings, peaks=peaks)
-
-    def _write_digests(self, part: str, digests: Mapping[str, Any]) -> None:
-        (self.folder / f"{part}.sources.json").write_text(json.dumps(digests))
-
-    def sources(self) -> dict[str, Any]:
-        """File, relative to the episode's folder -> its size and SHA-256 when it was read."""
-        merged: dict[str, Any] = {}
-        for part in ("rows", *self.plan.videos):
-            merged |= json.loads((self.folder / f"{part}.sources.json").read_text())
-        return merged
+        return read_track(self.track_file(camera))
 
 
-def digest(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a file, read right before it is used, so that the second read finds it in memory."""
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": file.tell(), "sha256": sha256}
+def write_rows(folder: Path, arrays: Mapping[str, Float32]) -> None:
+    """A rows part."""
+    columns: dict[str, Any] = dict(arrays)
+    np.savez(folder / ROWS, **columns)
+
+
+def write_pictures(path: Path, counts: Int64, pictures: int, crcs: npt.NDArray[np.uint32]) -> None:
+    """What was measured of a clip: its histogram `(3, 256)` over so many sampled pictures, and CRCs `(T,)`."""
+    np.savez(path, counts=counts, pictures=pictures, crc32=crcs)
+
+
+def write_track(path: Path, track: Track) -> None:
+    """What a camera saw of the cubes."""
+    peaks = np.array([(name, peak.hue_bin, peak.saturation) for name, peak in track.peaks.items()], PEAK)
+    np.savez(path, sightings=track.sightings, peaks=peaks)
+
+
+def read_track(path: Path) -> Track:
+    """The track of `write_track`."""
+    with np.load(path) as arrays:
+        peaks = {str(name): Peak(int(hue), float(saturation)) for name, hue, saturation in arrays["peaks"]}
+        sightings = arrays["sightings"]
+    sightings.setflags(write=False)
+    return Track(sightings, peaks)

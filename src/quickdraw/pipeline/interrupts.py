@@ -1,4 +1,4 @@
-"""Moments in which Ctrl-C has to wait."""
+"""Moments in which an interruption has to wait."""
 
 from __future__ import annotations
 
@@ -15,3 +15,20 @@ def interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Ctrl-C and SIGTERM take effect after the block, whichever thread they arrive in. For the main thread."""
+    arrived: list[int] = []
+    before = {
+        number: signal.signal(number, lambda arriving, _frame: arrived.append(arriving))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for missed in arrived:
+        signal.raise_signal(missed)

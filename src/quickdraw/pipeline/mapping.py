@@ -1,93 +1,175 @@
-"""The map stage: one task per episode for its rows, one per episode and camera for its pictures."""
+"""The map stage: one task per episode for its rows, one per episode and camera for its pictures.
+
+A task digests its source files, names the parts they become by that, and makes those that are not there yet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from quickdraw.core.cubes import CubeRule
-from quickdraw.core.episode import EpisodePlan, FileStamp, Rejected
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
-from quickdraw.pipeline.fragments import Fragment, digest
+from quickdraw.pipeline.digests import FileDigest, digest, stamp_of
+from quickdraw.pipeline.fragments import write_pictures, write_rows, write_track
+from quickdraw.pipeline.parts import (
+    CLIP,
+    PICTURES,
+    TRACK,
+    PartStore,
+    clip_fingerprint,
+    rows_fingerprint,
+    track_fingerprint,
+)
+from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.source import Source
-from quickdraw.pipeline.tracking import STRIDE, HueSurvey
+from quickdraw.pipeline.tracking import STRIDE, HueSurvey, track_file
+from quickdraw.video.checksums import packet_crcs
 from quickdraw.video.decoding import as_rgb, pictures
 from quickdraw.video.encoding import Encoding
 from quickdraw.video.transcode import transcode
 
 
 @dataclass(frozen=True, slots=True)
-class RowsTask:
-    """Read an episode's rows."""
+class Workshop:
+    """What all tasks of a map stage share: where from, how, where to, and what may be had ready-made."""
 
     source: Source
-    fragment: Fragment
+    encoding: Encoding
+    cubes: CubeRule | None
+    store: PartStore
+    published: Published
+
+    def lacks(self, part: str) -> bool:
+        """Whether a part has to be made."""
+        return not self.store.has(part) and not self.published.hand_on(part, self.store)
+
+    def digests(
+        self, plan: EpisodePlan, files: Iterable[str], known: Mapping[str, FileDigest]
+    ) -> dict[str, FileDigest]:
+        """The digests of some of an episode's files, read where they are not known. Raises Refused."""
+        files = tuple(files)
+        try:
+            found = {file: known.get(file) or digest(self.source.path(plan.key, file)) for file in files}
+        except OSError as error:
+            fault = Fault(str(plan.key), "file", f"unreadable ({error.strerror})", "a file", path=str(error.filename))
+            raise Refused([fault]) from error
+        refuse_changed(self.source, plan, files)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A task is done: `cost` pictures were its share, `new` parts it made, from files of these digests."""
+
+    key: EpisodeKey
+    cost: int
+    new: int
+    sources: Mapping[str, FileDigest]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsTask:
+    """Read an episode's rows. `known` are digests of files that have not changed since they were taken."""
+
+    workshop: Workshop
+    plan: EpisodePlan
+    known: Mapping[str, FileDigest]
 
     @property
     def cost(self) -> int:
         """Camera frames to decode."""
         return 0
 
-    def __call__(self) -> None:
-        """Read, digest, keep."""
-        plan = self.fragment.plan
-        digests = {file: digest(self.source.path(plan.key, file)) for file in plan.row_files}
-        rows = self.source.rows(plan)
-        refuse_changed(self.source, plan, plan.row_files)
-        self.fragment.write_rows(rows, digests)
+    def __call__(self) -> Made:
+        """Digest, read, keep."""
+        shop, plan = self.workshop, self.plan
+        digests = shop.digests(plan, plan.row_files, self.known)
+        part = rows_fingerprint(shop.source, plan, digests)
+        new = shop.lacks(part)
+        if new:
+            rows = shop.source.rows(plan)
+            refuse_changed(shop.source, plan, plan.row_files)
+            shop.store.make(part, lambda folder: write_rows(folder, rows))
+        return Made(plan.key, self.cost, int(new), digests)
 
 
 @dataclass(frozen=True, slots=True)
 class PicturesTask:
     """Transcode one camera of an episode, then measure the pictures as they are published.
 
-    Cubes are measured where `cubes` says how and the camera is one of theirs.
+    Cubes are measured where the workshop says how and the camera is one of theirs.
     """
 
-    source: Source
-    fragment: Fragment
+    workshop: Workshop
+    plan: EpisodePlan
     camera: str
-    encoding: Encoding
-    cubes: CubeRule | None
+    known: Mapping[str, FileDigest]
 
     @property
     def cost(self) -> int:
         """Camera frames to decode, about."""
-        return self.fragment.frames
+        return self.plan.frames
 
-    def __call__(self) -> None:
-        """Digest, transcode, decode the clip, count its colours, look for cubes, keep."""
-        plan, clip = self.fragment.plan, self.fragment.clip(self.camera)
-        file = plan.videos[self.camera]
-        digests = {file: digest(self.source.path(plan.key, file))}
-        clip.parent.mkdir(parents=True, exist_ok=True)
-        transcode(self.source.frame_plan(plan, self.camera), clip, self.encoding)
-        refuse_changed(self.source, plan, [file])
-        try:
-            self._read_back(clip, digests)
-        except VideoError as error:  # the clip is ours, and so is the fault
-            raise InvariantError(str(error)) from error
-
-    def _read_back(self, clip: Path, digests: Mapping[str, Any]) -> None:
-        """Count colours in the pictures lerobot would sample, and follow the cubes through all of them."""
-        sampled = set(sampled_frames(self.fragment.frames).tolist())
-        stride = sampled_stride(self.encoding.height_px, self.encoding.width_px)
-        rule = self.cubes if self.cubes and self.camera in self.cubes.cameras else None
+    def __call__(self) -> Made:
+        """Digest; transcode, decode the clip and count its colours; look for cubes."""
+        shop, plan, video = self.workshop, self.plan, self.plan.videos[self.camera]
+        digests = shop.digests(plan, [video], self.known)
+        clip = clip_fingerprint(digests[video], plan.frame_digests[self.camera], shop.encoding)
+        rule = shop.cubes if shop.cubes and self.camera in shop.cubes.cameras else None
         survey = HueSurvey(rule.thresholds) if rule else None
+        new = 0
+        if shop.lacks(clip):
+            shop.store.make(clip, partial(self._encode, survey=survey))
+            new += 1
+        if rule and survey and shop.lacks(track := track_fingerprint(clip, rule.thresholds)):
+            shop.store.make(track, partial(self._follow, survey, shop.store.folder(clip) / CLIP))
+            new += 1
+        return Made(plan.key, self.cost, new, digests)
+
+    def _encode(self, folder: Path, survey: HueSurvey | None) -> None:
+        clip, source = folder / CLIP, self.workshop.source
+        transcode(source.frame_plan(self.plan, self.camera), clip, self.workshop.encoding)
+        refuse_changed(source, self.plan, [self.plan.videos[self.camera]])
+        with _ours():
+            self._count(clip, folder / PICTURES, survey)
+
+    def _count(self, clip: Path, target: Path, survey: HueSurvey | None) -> None:
+        """Count colours in the pictures lerobot would sample; survey hues in the same pass."""
+        encoding, sampled = self.workshop.encoding, set(sampled_frames(self.plan.frames).tolist())
+        stride = sampled_stride(encoding.height_px, encoding.width_px)
         counts = np.zeros((3, LEVELS), np.int64)
         for number, picture in enumerate(pictures(clip)):
             if number in sampled:
                 counts += histogram(np.ascontiguousarray(as_rgb(picture)[::stride, ::stride]))
             if survey and number % STRIDE == 0:
                 survey.add(as_rgb(picture))
-        if survey:
-            self.fragment.write_track(self.camera, survey.learnt().follow(pictures(clip), self.fragment.frames))
-        self.fragment.write_picture_counts(self.camera, counts, len(sampled), digests)
+        write_pictures(target, counts, len(sampled), packet_crcs(clip))
+
+    def _follow(self, survey: HueSurvey, clip: Path, folder: Path) -> None:
+        """Follow the cubes through all pictures; a clip that was ready-made has not been surveyed yet."""
+        with _ours():
+            if survey.pictures:
+                track = survey.learnt().follow(pictures(clip), self.plan.frames)
+            else:
+                (track,) = track_file(clip, [self.plan.frames], survey.thresholds)
+        write_track(folder / TRACK, track)
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """A clip is ours: what is wrong with it is our fault."""
+    try:
+        yield
+    except VideoError as error:
+        raise InvariantError(str(error)) from error
 
 
 def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> None:
@@ -95,36 +177,36 @@ def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> N
     faults = []
     for file in files:
         path, planned = source.path(plan.key, file), plan.stamps[file]
-        stat = path.stat()
-        if FileStamp(stat.st_size, stat.st_mtime_ns) != planned:
-            found = f"changed since it was planned ({planned.bytes} bytes then, {stat.st_size} now)"
+        now = stamp_of(path) if path.exists() else None
+        if now != planned:
+            size = f"{now.bytes} now" if now else "gone now"
+            found = f"changed since it was planned ({planned.bytes} bytes then, {size})"
             faults.append(Fault(str(plan.key), file, found, "a source left alone while it is built", path=str(path)))
     if faults:
         raise Refused(faults)
 
 
 type MapTask = RowsTask | PicturesTask
+type Known = Mapping[EpisodeKey, Mapping[str, FileDigest]]
 
 
-def map_tasks(
-    source: Source, fragments: list[Fragment], encoding: Encoding, cubes: CubeRule | None
-) -> Iterator[MapTask]:
+def map_tasks(workshop: Workshop, plans: Iterable[EpisodePlan], known: Known) -> Iterator[MapTask]:
     """Every task of a build, the longest first, so that all workers are busy to the end."""
-    for fragment in sorted(fragments, key=lambda f: (-f.frames, f.plan.key)):
-        for camera in source.cameras:
-            yield PicturesTask(source, fragment, camera, encoding, cubes)
-    for fragment in fragments:
-        yield RowsTask(source, fragment)
+    longest_first = sorted(plans, key=lambda plan: (-plan.frames, plan.key))
+    for plan in longest_first:
+        for camera in workshop.source.cameras:
+            yield PicturesTask(workshop, plan, camera, known[plan.key])
+    for plan in longest_first:
+        yield RowsTask(workshop, plan, known[plan.key])
 
 
-def run_task(task: MapTask) -> int | Rejected:
-    """Run a task in a worker: its cost when done, or what is wrong with its episode."""
-    key = task.fragment.plan.key
+def run_task(task: MapTask) -> Made | Rejected:
+    """Run a task in a worker: what it was made from, or what is wrong with its episode."""
+    key = task.plan.key
     try:
-        task()
+        return task()
     except Refused as refused:
         return Rejected(key, refused.faults)
     except VideoError as error:
         camera = task.camera if isinstance(task, PicturesTask) else "video"
         return Rejected(key, (Fault(str(key), camera, error.found, error.expected, path=error.path),))
-    return task.cost

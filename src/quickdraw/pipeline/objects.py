@@ -5,11 +5,9 @@ Any LeRobot v3.0 splits will do that show the two cameras, ours or not.
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +23,14 @@ from quickdraw.formats.lerobot.columns import NewFeature, put_feature
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.built import NORMALIZATION, SUMMARY, BuiltDataset, read_built
 from quickdraw.pipeline.cubes import SplitCubes, split_cubes
-from quickdraw.pipeline.documents import PROVENANCE, seen, versions
 from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.inventory import FILES, LOG, take_inventory
+from quickdraw.pipeline.links import link
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import publish, refuse_unplaceable, staging
+from quickdraw.pipeline.trace import PROVENANCE
+from quickdraw.pipeline.traced_cubes import keep_tracks, with_cubes
 from quickdraw.pipeline.tracking import track_file
-
-LOG = "progress.log"
-MEASURED_WITH = "cubes_measured_with"  # in provenance.json: versions, where they are not those it was built with
 
 
 def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progress) -> dict[str, SplitCubes]:
@@ -51,6 +49,8 @@ def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progr
         target = folder / "dataset"
         _write(built, target, cubes=cubes, tracks=tracks)
         _link_rest(dataset, target)
+        if (dataset / FILES).exists():
+            take_inventory(target, executor)
         publish(target, dataset)
     return cubes
 
@@ -186,38 +186,15 @@ def _write(
             known = {**built.summary.get("normalization_stats", {}), **scales}
             write_json(target / SUMMARY, {**built.summary, "normalization_stats": known}, indent=2)
     if built.provenance is not None:
-        write_json(target / PROVENANCE, _traced(built.provenance, cubes, tracks), indent=2)
+        write_json(target / PROVENANCE, with_cubes(built.provenance, cubes, tracks), indent=2)
+        keep_tracks(built.provenance, target, cubes, tracks)
     log = built.root / LOG
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     (target / LOG).write_text(text + time.strftime("cubes measured %Y-%m-%d %H:%M:%S %z\n"), encoding="utf-8")
 
 
-def _traced(
-    traced: Mapping[str, Any], cubes: Mapping[str, SplitCubes], tracks: Mapping[str, Sequence[Sequence[Track]]]
-) -> dict[str, Any]:
-    """provenance.json as a build with these cubes would have written it; other versions than the build's are added."""
-    thresholds = next(iter(cubes.values())).rule.thresholds
-    features = {**traced.get("features", {}), CUBE.name: {"names": list(CUBE.names), "unit": list(CUBE.unit)}}
-    config = {**traced.get("config", {}), "objects": "cube", "cube": asdict(thresholds)}
-    document = {key: value for key, value in traced.items() if key not in ("palette", "episodes", MEASURED_WITH)}
-    document |= {"config": config, "features": features}
-    made_with = versions()
-    if any(traced.get(name) != version for name, version in made_with.items()):
-        document[MEASURED_WITH] = made_with
-    episodes = []
-    for episode in traced.get("episodes", []):
-        split, number = episode.get("split"), episode.get("episode_index")
-        sources = {"sources": episode["sources"]} if "sources" in episode else {}
-        kept = {key: value for key, value in episode.items() if key not in ("sources", "cubes")}
-        found = seen(tracks[split][number]) if split in tracks and number in range(len(tracks[split])) else {}
-        episodes.append({**kept, **found, **sources})
-    order = dict.fromkeys(str(episode.get("split")) for episode in episodes)
-    palettes = {split: list(cubes[split].palette) for split in order if split in cubes}
-    return {**document, "palette": palettes, "episodes": episodes}
-
-
 def _link_rest(dataset: Path, target: Path) -> None:
-    """All other files, as further names of the same bytes, or copies where the file system knows no such names.
+    """All other files, as further names of the same bytes.
 
     Links in the dataset are followed: what is published holds what they led to.
     """
@@ -225,9 +202,5 @@ def _link_rest(dataset: Path, target: Path) -> None:
         place = target / folder.relative_to(dataset)
         place.mkdir(parents=True, exist_ok=True)
         for name in files:
-            if not (place / name).exists():
-                file = (folder / name).resolve()
-                try:
-                    os.link(file, place / name)
-                except OSError:
-                    shutil.copy2(folder / name, place / name, follow_symlinks=file.exists())
+            if not (place / name).exists() and str((folder / name).relative_to(dataset)) != FILES:
+                link(folder / name, place / name)

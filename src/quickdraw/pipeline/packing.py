@@ -1,4 +1,4 @@
-"""The pack stage: one task per split joins its episodes and files the clips as its media."""
+"""The pack stage: one task per split joins its episodes and files their clips and what was measured in them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quickdraw.core.statistics import Statistics
+from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, write_fingerprints
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
 from quickdraw.formats.lerobot.schema import DatasetSpec
 from quickdraw.pipeline.cubes import Member
+from quickdraw.pipeline.links import link
+from quickdraw.pipeline.places import CLIP_PLACE, PICTURES_PLACE, TRACK_PLACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +30,14 @@ class PackTask:
 def pack(task: PackTask) -> int:
     """Write the split; how many frames it has."""
     pack_split(SplitPlan(task.dataset / task.name, task.spec, task.members, task.statistics, task.pin))
-    for number, member in enumerate(task.members):
+    fragments = [member.fragment for member in task.members]
+    for number, fragment in enumerate(fragments):
         for camera in task.spec.cameras:
-            place = task.dataset / media_path(camera, task.name, number)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            member.clip(camera).rename(place)
-    return sum(member.frames for member in task.members)
-
-
-def media_path(camera: str, split: str, number: int) -> str:
-    """Where an episode's clip lies, relative to the dataset."""
-    return f"media/{camera}/{split}/ep_{number:04d}.mp4"
+            files = {CLIP_PLACE: fragment.clip(camera), PICTURES_PLACE: fragment.measured(camera)}
+            if camera in fragment.tracks:
+                files[TRACK_PLACE] = fragment.track_file(camera)
+            for template, file in files.items():
+                link(file, task.dataset / template.format(camera=camera, split=task.name, number=number))
+    crcs = ({camera: fragment.picture_crcs(camera) for camera in task.spec.cameras} for fragment in fragments)
+    write_fingerprints(task.dataset / FINGERPRINTS_PATH.format(split=task.name), crcs)
+    return sum(fragment.frames for fragment in fragments)

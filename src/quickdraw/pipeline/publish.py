@@ -1,19 +1,29 @@
-"""A dataset appears whole or not at all: it grows in a hidden sibling of its place and is put there by renaming."""
+"""A dataset appears whole or not at all: it grows in a hidden sibling of its place, and the two change places.
+
+What a build has finished stays in that sibling until a dataset is published, for the next try to go on with.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from quickdraw.errors import Fault, Refused
-from quickdraw.pipeline.documents import read_provenance
-from quickdraw.pipeline.interrupts import interrupts_held
+from quickdraw.pipeline.durable import sync, sync_tree
+from quickdraw.pipeline.exchange import exchanged
+from quickdraw.pipeline.interrupts import interrupts_deferred
+from quickdraw.pipeline.trace import read_provenance
 
-OWN = {"media", "normalization_stats.json", "summary.json", "provenance.json", "progress.log"}  # and the splits
+DOCUMENTS = {"normalization_stats.json", "summary.json", "provenance.json", "progress.log"}
+OWN = {*DOCUMENTS, "media", "measured", "fingerprints"}  # and the splits
+LOCK, PARTS = "lock", "parts"
 
 
 def _staging_folder(output: Path) -> Path:
@@ -26,14 +36,22 @@ def _retired_folder(output: Path) -> Path:
     return output.parent / f".{output.name}.retired"
 
 
+def index_file(output: Path) -> Path:
+    """Where digests of the files that `output` was made of are remembered."""
+    return output.parent / f".{output.name}.index"
+
+
 def _refusal(output: Path, found: str, expected: str) -> Refused:
     option = "+output.dir=<another folder>"
     return Refused([Fault("output", "dir", found, expected, path=str(output), option=option)])
 
 
 def refuse_unfit(output: Path) -> None:
-    """Raise Refused where no dataset can be put at `output`, an absolute path, or something not ours is there."""
+    """Raise Refused where no dataset can be put at `output`, an absolute path, now: another is, or all is not ours."""
     refuse_unplaceable(output)
+    if (_staging_folder(output) / LOCK).exists():
+        with _hold(_staging_folder(output), output):
+            pass
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         _refuse_foreign(output)
 
@@ -73,10 +91,9 @@ def mend(output: Path) -> None:
 
 @contextmanager
 def staging(output: Path) -> Iterator[Path]:
-    """An empty folder to build in, ours alone; gone when the block is left.
+    """The folder in which the dataset for `output` grows; its `parts` are those that earlier tries have finished.
 
-    What an earlier, interrupted build left is mended first. Raises Refused where another build holds the place; its
-    hold ends with its process.
+    It is gone afterwards, unless there are parts in it still. Raises Refused where another build holds it.
     """
     made = [folder for folder in output.parents if not folder.exists()]
     folder, retired = _staging_folder(output), _retired_folder(output)
@@ -84,62 +101,73 @@ def staging(output: Path) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _refusal(output, str(error), "a place where a folder can be made") from error
-    lock = _hold(folder, output)
-    try:
-        for leftover in folder.iterdir():
-            shutil.rmtree(leftover)
-        mend(output)
-        shutil.rmtree(retired, ignore_errors=True)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-        for parent in made:
-            if parent.is_dir() and not any(parent.iterdir()):
-                parent.rmdir()
+    with _hold(folder, output):
+        try:
+            _clear(folder)
+            mend(output)
+            shutil.rmtree(retired, ignore_errors=True)
+            yield folder
+        finally:
+            _clear(folder)
+            if not (folder / PARTS).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+            for parent in made:
+                if parent.is_dir() and not any(parent.iterdir()):
+                    parent.rmdir()
 
 
-def _hold(folder: Path, output: Path) -> int:
-    """Lock a staging folder; the open descriptor that holds it."""
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if folder.stat().st_ino != os.fstat(lock).st_ino:  # its builder finished just now and removed it
-            raise FileNotFoundError(folder)
-    except OSError as error:
-        os.close(lock)
-        raise _refusal(output, "another build into it is running", "one build at a time") from error
-    return lock
+def _clear(folder: Path) -> None:
+    """Remove what is of no use to another try."""
+    for leftover in folder.iterdir():
+        if leftover.is_dir() and leftover.name != PARTS:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextmanager
+def _hold(folder: Path, output: Path) -> Iterator[None]:
+    """Lock a staging folder, and say in it who does. The lock dies with its owner, however that ends."""
+    with (folder / LOCK).open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise _refusal(output, f"another build into it is running ({_holder(lock)})", "one at a time") from error
+        if not _is_still_there(lock, folder / LOCK):  # its builder finished just now and removed it
+            raise _refusal(output, "another build into it has just ended", "another try")
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S %z')}")
+        lock.flush()
+        yield
+
+
+def _holder(lock: TextIO) -> str:
+    lock.seek(0)
+    return lock.read() or "it has just begun"
+
+
+def _is_still_there(lock: TextIO, path: Path) -> bool:
+    return path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino
 
 
 def publish(dataset: Path, output: Path) -> None:
     """Put the finished folder in its place, down to the disk; the one that was there is removed last."""
-    _sync_tree(dataset)
-    retired = _retired_folder(output)
-    with interrupts_held():
-        if output.exists():
-            output.rename(retired)
-        try:
+    sync_tree(dataset)
+    with interrupts_deferred():
+        if not output.exists():
             dataset.rename(output)
-        except OSError:
-            if retired.exists():
-                retired.rename(output)
-            raise
-    _sync(output.parent)
-    shutil.rmtree(retired, ignore_errors=True)
+        elif exchanged(dataset, output):
+            shutil.rmtree(dataset, ignore_errors=True)
+        else:
+            _rename_both(dataset, output)
+        sync(output.parent)
 
 
-def _sync_tree(root: Path) -> None:
-    for folder, _, files in root.walk(top_down=False):
-        for name in files:
-            if (folder / name).is_file() and not (folder / name).is_symlink():  # a pipe would wait for its other end
-                _sync(folder / name)
-        _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _rename_both(dataset: Path, output: Path) -> None:
+    """Where folders cannot be exchanged: a death between the two renames is mended by `mend`."""
+    retired = _retired_folder(output)
+    output.rename(retired)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        dataset.rename(output)
+    except OSError:
+        retired.rename(output)
+        raise
+    shutil.rmtree(retired, ignore_errors=True)

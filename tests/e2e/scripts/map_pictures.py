@@ -15,8 +15,10 @@ from quickdraw.core.cubes import CubeRule
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, FramePlan
 from quickdraw.core.grid import Grid
 from quickdraw.core.hues import CubeThresholds
-from quickdraw.pipeline.fragments import Fragment
-from quickdraw.pipeline.mapping import PicturesTask, run_task
+from quickdraw.pipeline.fragments import read_track
+from quickdraw.pipeline.mapping import Made, PicturesTask, Workshop, run_task
+from quickdraw.pipeline.parts import PartStore
+from quickdraw.pipeline.published import Published
 from quickdraw.video.encoding import Encoding
 
 
@@ -40,11 +42,14 @@ episode = EpisodePlan(
     key=EpisodeKey("c", "r"), task="c", grid=Grid(0, rate, pictures), t_hi_s=0.0, displacement={}, row_files=(),
     videos={"camera": video.name}, stamps={video.name: stamp}, frame_digests={"camera": "0"}, provenance={},
 )  # fmt: skip
-fragment = Fragment(folder, episode)
-encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
 rule = CubeRule(("camera",), CubeThresholds())
-result = run_task(PicturesTask(OneVideo(video, pictures), fragment, "camera", encoding, rule))
-assert len(fragment.track("camera").sightings) == pictures
-assert result == pictures, result
+encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
+store = PartStore(folder)
+workshop = Workshop(OneVideo(video, pictures), encoding, rule, store, Published(folder / "nothing published"))
+result = run_task(PicturesTask(workshop, episode, "camera", {}))
+assert isinstance(result, Made), result
+assert result.cost == pictures
+(track,) = folder.rglob("track.npz")
+assert len(read_track(track).sightings) == pictures
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
 print(int(peak.split()[1]))

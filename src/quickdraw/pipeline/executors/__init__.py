@@ -17,3 +17,7 @@ class Executor(Protocol):
     def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Apply `function` to every task; an exception of a task is raised to the caller."""
         ...
+
+    def stop(self) -> None:
+        """End what is running, at once; when this returns, no task writes any more. There is no way back."""
+        ...

@@ -24,25 +24,31 @@ from quickdraw.pipeline.interrupts import interrupts_held
 @contextmanager
 def local_processes(workers: int) -> Iterator[LocalProcesses]:
     """`workers` processes until the block is left; by an exception, they are stopped at once."""
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin)
+    executor = LocalProcesses(workers)
     try:
-        yield LocalProcesses(workers, pool)
+        yield executor
     except BaseException as error:
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
+        executor.stop()
         if isinstance(error, BrokenProcessPool):
             raise WorkerDied("a worker process died; was it killed, or out of memory?") from error
         raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        executor.pool.shutdown(wait=True, cancel_futures=True)
 
 
 class LocalProcesses:
     """An executor on an open pool of processes."""
 
-    def __init__(self, workers: int, pool: ProcessPoolExecutor) -> None:
-        self.workers, self.pool = workers, pool
+    def __init__(self, workers: int) -> None:
+        self.others = set(multiprocessing.active_children())
+        self.workers = workers
+        self.pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin)
+
+    def stop(self) -> None:
+        """End the processes, whatever they are at."""
+        for child in set(multiprocessing.active_children()) - self.others:
+            child.terminate()
+        self.pool.shutdown(wait=True, cancel_futures=True)
 
     def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Apply `function` to every task; results come as they are finished. A task's exception is raised here."""

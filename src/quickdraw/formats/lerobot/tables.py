@@ -1,0 +1,108 @@
+"""One Parquet file of a split as it lies there, damaged or not: columns as arrays, types in Arrow's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from quickdraw.core.features import FeatureSpec
+from quickdraw.errors import Fault, Refused
+from quickdraw.formats.lerobot import schema
+
+type Column = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A Parquet file that opens: `types` by column, rows of each row group, and its JSON `metadata` by key."""
+
+    path: Path
+    types: Mapping[str, str]
+    groups: tuple[int, ...]
+    metadata: Mapping[str, Any]
+
+    @property
+    def rows(self) -> int:
+        """How many rows it holds."""
+        return sum(self.groups)
+
+    def columns(self, names: Iterable[str]) -> dict[str, Column]:
+        """Columns as `(T, D)`, or `(T,)` for scalars, in their dtype; a null among numbers is a NaN.
+
+        Raises Refused where one is missing, damaged, or holds lists of more than one length.
+        """
+        found = {}
+        for name in names:
+            if name not in self.types:
+                raise _refusal(self.path, f"no column {name}", f"one of {', '.join(self.types)}")
+            try:
+                found[name] = _array(pq.ParquetFile(self.path).read(columns=[name])[name].combine_chunks())
+            except (OSError, ValueError, LookupError, pa.ArrowException) as error:
+                raise _refusal(self.path, f"{name} unreadable ({error})", "a sound column") from error
+        return found
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as dicts. Raises Refused where the file is damaged."""
+        try:
+            rows: list[dict[str, Any]] = pq.ParquetFile(self.path).read().to_pylist()
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise _refusal(self.path, f"unreadable ({error})", "a sound Parquet file") from error
+        return rows
+
+
+def read_table_file(path: Path) -> TableFile:
+    """What the file's footer says. Raises Refused where it is missing, no file, or damaged."""
+    try:
+        with pq.ParquetFile(path) as file:
+            arrow, footer = file.schema_arrow, file.metadata
+            groups = tuple(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise _refusal(path, f"unreadable ({error})", "a sound Parquet file") from error
+    described = {key.decode(errors="replace"): _document(value) for key, value in (arrow.metadata or {}).items()}
+    return TableFile(path, {field.name: str(field.type) for field in arrow}, groups, described)
+
+
+def data_types(features: Mapping[str, tuple[str, tuple[int, ...]]]) -> tuple[dict[str, str], Any]:
+    """What a build gives data files of vector `features` (name -> dtype and shape): column types, and `huggingface`.
+
+    Raises ValueError for a dtype Arrow does not know.
+    """
+    specs = [
+        FeatureSpec(name, tuple(map(str, range(shape[0]))), ("",) * shape[0], dtype=dtype)
+        for name, (dtype, shape) in features.items()
+    ]
+    arrow = schema.data_schema(specs)
+    return {field.name: str(field.type) for field in arrow}, _document(arrow.metadata[b"huggingface"])
+
+
+def _document(value: bytes) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _array(column: Any) -> Column:
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        lengths = set(column.value_lengths().to_pylist())
+        if len(lengths) != 1 or None in lengths:
+            raise ValueError(f"lists of {len(lengths)} lengths")
+        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), -1)
+    if pa.types.is_fixed_size_list(column.type):
+        if column.null_count:
+            raise ValueError("rows without a value")
+        flat = column.flatten().to_numpy(zero_copy_only=False)
+        return np.asarray(flat).reshape(len(column), column.type.list_size)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _refusal(path: Path, found: str, expected: str) -> Refused:
+    return Refused([Fault(path.name, "files", found, expected, path=str(path))])

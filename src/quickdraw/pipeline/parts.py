@@ -1,0 +1,90 @@
+"""What the map stage makes: parts, each in a folder named by its fingerprint, whole or not there at all.
+
+A part's fingerprint covers all that can change its bytes: content of its sources, the options it depends on, the
+versions of what makes it; never the machine, the place or the split it will go to. So "finished" means "there is a
+folder of this name", in whatever build it was finished.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from quickdraw.core.episode import EpisodePlan
+from quickdraw.core.fingerprint import fingerprint
+from quickdraw.core.hues import CubeThresholds
+from quickdraw.pipeline.digests import FileDigest
+from quickdraw.pipeline.durable import sync_tree
+from quickdraw.pipeline.source import Source
+from quickdraw.video.encoding import Encoding
+
+ROWS, CLIP, PICTURES, TRACK = "rows.npz", "clip.mp4", "pictures.npz", "track.npz"
+GROWING = ".growing-"
+
+# Raised when the code that makes a part makes other bytes than before: what older code made is then made anew.
+CLIP_VERSION = 1
+TRACK_VERSION = 1
+
+
+def rows_fingerprint(source: Source, plan: EpisodePlan, digests: dict[str, FileDigest]) -> str:
+    """Of an episode's rows: its row files, its grid and the processor."""
+    grid = {"t0_ns": plan.grid.t0_ns, "rate_hz": plan.grid.rate_hz, "n": plan.grid.n}
+    files = {file: digests[file].sha256 for file in plan.row_files}
+    processor = {"name": source.processor, "version": source.version}
+    return fingerprint({"part": "rows", "processor": processor, "grid": grid, "files": files})
+
+
+def clip_fingerprint(video: FileDigest, frame_digest: str, encoding: Encoding) -> str:
+    """Of an encoded clip: the camera's file, which picture each row shows, and the encoder."""
+    made_with = {"version": CLIP_VERSION, "av": version("av"), "encoding": asdict(encoding)}
+    return fingerprint({"part": "clip", "video": video.sha256, "frames": frame_digest, **made_with})
+
+
+def track_fingerprint(clip: str, thresholds: CubeThresholds) -> str:
+    """Of what is seen of the cubes in a clip, from the clip's own fingerprint."""
+    made_with = {"version": TRACK_VERSION, "opencv": version("opencv-python-headless")}
+    return fingerprint({"part": "track", "clip": clip, "thresholds": asdict(thresholds), **made_with})
+
+
+@dataclass(frozen=True, slots=True)
+class PartStore:
+    """The parts of a build that is not finished yet."""
+
+    root: Path
+
+    def folder(self, part: str) -> Path:
+        """Where a part lies, or will."""
+        return self.root / part
+
+    def has(self, part: str) -> bool:
+        """Whether it is finished."""
+        return self.folder(part).is_dir()
+
+    def __len__(self) -> int:
+        """How many are finished."""
+        return sum(1 for _ in self.root.glob("[!.]*"))
+
+    def make(self, part: str, fill: Callable[[Path], None]) -> None:
+        """Let `fill` write a part's files into a new folder; it is there, on the disk, when all of them are."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        growing = Path(tempfile.mkdtemp(prefix=GROWING, dir=self.root))
+        try:
+            fill(growing)
+            sync_tree(growing)
+            growing.rename(self.folder(part))
+        except OSError:
+            if not self.has(part):  # another task may have made the very same
+                raise
+        finally:
+            shutil.rmtree(growing, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove what was begun and never finished; nobody may be at it any more."""
+        for growing in self.root.glob(f"{GROWING}*"):
+            shutil.rmtree(growing)
+        if self.root.is_dir() and not any(self.root.iterdir()):
+            self.root.rmdir()

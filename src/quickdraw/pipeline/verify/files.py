@@ -1,0 +1,83 @@
+"""Every file that is referred to is there, and no other: LeRobot loads whatever Parquet lies in its folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from quickdraw.formats.lerobot import schema
+from quickdraw.pipeline.digests import digest
+from quickdraw.pipeline.inventory import FILES as INVENTORY
+from quickdraw.pipeline.verify.dataset_view import DatasetView
+from quickdraw.pipeline.verify.json_reading import read_object
+from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.split_view import SplitView
+
+FILES, DIGESTS, DOCUMENTS = "files", "digests", "documents"
+FOLDERS = ("data", "meta/episodes", "videos")  # in which every file must be some episode's
+
+
+def check_files(split: SplitView, ledger: Ledger) -> None:
+    """Files of episodes: all there, all readable, none besides."""
+    with ledger.checking(DOCUMENTS, split.name):
+        ledger.saw(DOCUMENTS)
+        _ = split.info
+    with ledger.checking(DOCUMENTS, split.name):
+        ledger.saw(DOCUMENTS)
+        _ = split.statistics
+    with ledger.checking(FILES, split.name):
+        referred = dict.fromkeys(_referred(split))
+        for name in referred:
+            path = split.root / name
+            ledger.saw(FILES)
+            if not path.is_file():
+                found = "a folder" if path.is_dir() else "nothing there"
+                ledger.fault(FILES, split.name, found=found, expected="a file its episodes refer to", path=path)
+        for folder in FOLDERS:
+            for path in sorted((split.root / folder).rglob("*")):
+                if path.is_file() and str(path.relative_to(split.root)) not in referred:
+                    found, expected = "a file no episode refers to", "only files of episodes: readers load them all"
+                    ledger.fault(FILES, split.name, found=found, expected=expected, path=path)
+
+
+def _referred(split: SplitView) -> Iterator[str]:
+    yield schema.TASKS_PATH
+    for entry in split.entries:
+        yield entry.data
+        yield entry.lies_in
+        yield from (window.path for window in entry.windows.values())
+
+
+def check_digests(dataset: DatasetView, ledger: Ledger) -> None:
+    """Every file is, byte by byte, the one that was built. Later additions to the folder are none of the build's."""
+    path = dataset.root / INVENTORY
+    if not path.exists():
+        ledger.skip(DIGESTS, dataset.root.name, f"no {INVENTORY}")
+        return
+    with ledger.checking(DIGESTS, INVENTORY):
+        stamps = read_object(path)
+        for name, stamp in stamps.items():
+            ledger.saw(DIGESTS)
+            _check_digest(dataset, name, stamp, ledger)
+        for split in dataset.splits.values():
+            for held in sorted(file for folder in ("meta", *FOLDERS) for file in (split.root / folder).rglob("*")):
+                if held.is_file() and str(held.relative_to(dataset.root)) not in stamps:
+                    expected = "only files that were built"
+                    ledger.fault(DIGESTS, INVENTORY, found="a file it does not list", expected=expected, path=held)
+
+
+def _check_digest(dataset: DatasetView, name: str, stamp: object, ledger: Ledger) -> None:
+    if not isinstance(stamp, dict) or Path(name).is_absolute() or ".." in Path(name).parts:
+        expected = "a path inside the dataset, with bytes and sha256"
+        ledger.fault(DIGESTS, INVENTORY, found=f"an entry {name!r}", expected=expected)
+        return
+    path = dataset.root / name
+    if not path.is_file():
+        ledger.fault(DIGESTS, INVENTORY, found="nothing there", expected="the file that was built", path=path)
+        return
+    found = digest(path)
+    if asdict(found) != stamp:
+        told = f"{found.bytes} bytes, sha256 {found.sha256[:12]}..."
+        expected = f"{stamp.get('bytes')} bytes, sha256 {str(stamp.get('sha256'))[:12]}..."
+        ledger.fault(DIGESTS, INVENTORY, found=told, expected=expected, path=path)

@@ -1,0 +1,95 @@
+"""Every encoded picture against its fingerprint, and against the episode's own clip: shifted, swapped, frozen shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from quickdraw.core.grid import Int64
+from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, read_fingerprints
+from quickdraw.pipeline.places import CLIP_PLACE
+from quickdraw.pipeline.verify.dataset_view import DatasetView
+from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.split_view import SplitView, VideoPart, camera_name
+from quickdraw.pipeline.verify.videos import crcs_of_rows
+from quickdraw.video.checksums import packet_crcs
+
+FINGERPRINTS, MEDIA = "fingerprints", "media"
+SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
+
+
+def check_fingerprints(dataset: DatasetView, split: SplitView, ledger: Ledger) -> None:
+    """CRC of every picture, row by row, as written at build."""
+    path = dataset.root / FINGERPRINTS_PATH.format(split=split.name)
+    if not path.exists():
+        ledger.skip(FINGERPRINTS, split.name, f"no {FINGERPRINTS_PATH.format(split=split.name)}")
+        return
+    with ledger.checking(FINGERPRINTS, split.name):
+        known = {name: crcs.astype(np.int64) for name, crcs in read_fingerprints(path).items()}
+        cameras = [camera_name(key) for key in split.info.cameras]
+        if sorted(known) != sorted(cameras) or any(len(crcs) != split.rows for crcs in known.values()):
+            found = f"{', '.join(f'{name} {len(crcs)}' for name, crcs in known.items())}"
+            expected = f"{', '.join(cameras)}, {split.rows} rows each"
+            ledger.fault(FINGERPRINTS, split.name, found=found, expected=expected, path=path)
+        for part in split.videos:
+            if len(known.get(part.camera, ())) == split.rows:
+                with ledger.checking(FINGERPRINTS, split.name):
+                    _check_part(split, part, known, ledger)
+
+
+def _check_part(split: SplitView, part: VideoPart, known: Mapping[str, Int64], ledger: Ledger) -> None:
+    rows = np.concatenate([entry.first + np.arange(entry.length) for entry in part.entries])
+    shown = crcs_of_rows(part.packets, len(rows))
+    ledger.saw(FINGERPRINTS, len(rows))
+    wrong = np.flatnonzero(shown != known[part.camera][rows])
+    if wrong.size:
+        found = f"{part.camera}, {split.places(rows[wrong])}: another picture{_whose(shown, rows, known, part.camera)}"
+        expected = "the one whose fingerprint the row has"
+        ledger.fault(FINGERPRINTS, split.name, found=found, expected=expected, path=part.path)
+
+
+def _whose(shown: Int64, rows: Int64, known: Mapping[str, Int64], camera: str) -> str:
+    """Where the pictures of a file do belong, if most of those that differ fit one explanation."""
+    for other in known:
+        if other != camera and len(known[other]) > rows.max() and np.mean(shown == known[other][rows]) > 0.5:
+            return f": {other}'s"
+    expected = known[camera][rows]
+    differ = shown != expected
+    for shift in SHIFTS:
+        moved = np.roll(expected, shift)
+        if np.mean(shown[differ] == moved[differ]) > 0.5:
+            return f": that of {abs(shift)} row{'s' * (abs(shift) > 1)} {'before' if shift > 0 else 'after'}"
+    return ""
+
+
+def check_media(dataset: DatasetView, split: SplitView, ledger: Ledger) -> None:
+    """Each episode's clip holds, packet by packet, what the split shows of it."""
+    if not (dataset.root / "media").is_dir():
+        ledger.skip(MEDIA, split.name, "no media/")
+        return
+    with ledger.checking(MEDIA, split.name):
+        for part in split.videos:
+            begun = 0
+            for entry in part.entries:
+                with ledger.checking(MEDIA, split.name):
+                    _check_clip(dataset, split, part, entry.number, (begun, entry.length), ledger)
+                begun += entry.length
+
+
+def _check_clip(
+    dataset: DatasetView, split: SplitView, part: VideoPart, episode: int, span: tuple[int, int], ledger: Ledger
+) -> None:
+    begun, length = span
+    path = dataset.root / CLIP_PLACE.format(camera=part.camera, split=split.name, number=episode)
+    clip = packet_crcs(path).astype(np.int64)
+    ledger.saw(MEDIA, len(clip))
+    if len(clip) != length:
+        found, expected = f"{part.camera}, episode {episode}: {len(clip)} pictures", f"{length}, one per row"
+        ledger.fault(MEDIA, split.name, found=found, expected=expected, path=path)
+        return
+    shown = crcs_of_rows(part.packets, part.pictures)[begun : begun + length]
+    wrong = np.flatnonzero(clip != shown)
+    if wrong.size:
+        found = f"{part.camera}, episode {episode}: picture {wrong[0]}, and {wrong.size - 1} more, unlike the split's"
+        ledger.fault(MEDIA, split.name, found=found, expected="the same encoded pictures", path=path)

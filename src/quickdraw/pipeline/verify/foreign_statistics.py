@@ -1,0 +1,104 @@
+"""Statistics of a dataset that others wrote or edited: of the right form, and of these rows as far as can be told.
+
+lerobot averages its episodes' quantiles, sums in float32, samples pictures before they are encoded, and carries on
+whatever statistics it was handed when it merges; so what a whole split says is only held against its rows' range, and
+an episode's own numbers within what float32 loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quickdraw.core.statistics import Statistics, of_rows
+from quickdraw.formats.lerobot import schema
+from quickdraw.pipeline.verify.ledger import Ledger, first_of
+from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.stored_statistics import Numbers, malformed, numbers
+from quickdraw.pipeline.verify.vector_statistics import EPISODE_STATISTICS, STATISTICS, of_episode, report_episodes
+
+# lerobot's tools renumber rows and leave their episodes' statistics of these as they were.
+RENUMBERED = ("episode_index", "index", "task_index")
+ROUNDING = 1e-3  # of a dimension's largest number: what float32 sums of squares may lose of its spread
+CHANNELS = 3
+
+
+def check_foreign_statistics(split: SplitView, ledger: Ledger) -> None:
+    """stats.json."""
+    path = split.root / schema.STATS_PATH
+    for feature in _measured(split):
+        with ledger.checking(STATISTICS, split.name):
+            ledger.saw(STATISTICS)
+            wrong = list(malformed(split.statistics.get(feature), _width(split, feature), picture=_is_picture(feature)))
+            if not wrong and not _is_picture(feature):
+                stored, own = split.statistics[feature], split.measured(feature)
+                wrong += _of_other_rows(stored, own, feature)
+            for found, expected in first_of(wrong, "more statistics"):
+                ledger.fault(STATISTICS, split.name, found=f"{feature}: {found}", expected=expected, path=path)
+
+
+def check_foreign_episode_statistics(split: SplitView, ledger: Ledger) -> None:
+    """What meta/episodes says of each episode."""
+    for feature in _measured(split):
+        with ledger.checking(EPISODE_STATISTICS, split.name):
+            found: list[tuple[str, str]] = []
+            for entry in split.entries:
+                ledger.saw(EPISODE_STATISTICS)
+                stored = entry.statistics.get(feature)
+                wrong = list(malformed(stored, _width(split, feature), picture=_is_picture(feature)))
+                if stored is not None and not wrong and not _is_picture(feature):
+                    rows = split.column(feature)[entry.first : entry.first + entry.length]
+                    pins = [dim for dims in split.info.features[feature].rotations() for dim in dims]
+                    names = () if feature in RENUMBERED else ("min", "max", "mean", "std")
+                    wrong += _unlike(stored, of_rows(rows), names, pins)
+                found += of_episode(entry.number, feature, wrong)
+            report_episodes(split, found, ledger)
+
+
+def _measured(split: SplitView) -> list[str]:
+    """The features that have statistics."""
+    return [name for name, f in split.info.features.items() if f.dtype not in ("string", "language")]
+
+
+def _is_picture(feature: str) -> bool:
+    return "image" in feature  # as lerobot itself tells them
+
+
+def _width(split: SplitView, feature: str) -> int:
+    return CHANNELS if _is_picture(feature) else split.info.features[feature].shape[-1]
+
+
+def _of_other_rows(stored: Mapping[str, Any], own: Statistics, feature: str) -> Iterator[tuple[str, str]]:
+    """What cannot be of these rows: a range that does not meet theirs, another number of rows."""
+    count = int(numbers(stored["count"])[0])
+    if feature in schema.BOOKKEEPING and count != own.count:
+        yield f"count {count}", f"{own.count} rows"
+    low, high = numbers(stored["min"]), numbers(stored["max"])
+    apart = np.flatnonzero((low > own.max + _rounding(own)) | (high < own.min - _rounding(own)))
+    if 2 * apart.size > low.size:  # in one or the other a split that carries train's may well have another range
+        at = apart[0]
+        yield f"[{at}] from {low[at]:.6g} to {high[at]:.6g}", f"a range that meets {own.min[at]:.6g}..{own.max[at]:.6g}"
+
+
+def _unlike(
+    stored: Mapping[str, Any], own: Statistics, names: Sequence[str], pins: list[int]
+) -> Iterator[tuple[str, str]]:
+    """What of the statistics `names` is not of an episode's own rows; pinned dimensions are none's."""
+    count = int(numbers(stored["count"])[0])
+    if count != own.count:
+        yield f"count {count}", f"{own.count} rows"
+    for name in names:
+        right: Numbers = getattr(own, name)
+        found = numbers(stored[name])
+        off = np.abs(found - right) > _rounding(own)
+        off[pins] = False
+        if off.any():
+            at = int(np.flatnonzero(off)[0])
+            yield f"{name}[{at}] {found[at]:.6g}", f"about {right[at]:.6g}"
+
+
+def _rounding(own: Statistics) -> Numbers:
+    largest: Numbers = np.maximum(np.abs(own.min), np.abs(own.max))
+    return ROUNDING * largest + 1e-6

@@ -1,0 +1,113 @@
+"""A camera that shows one picture for a second or more while the robot moves, or while another camera sees it move.
+
+An encoder turns one picture shown over and over into steps of nearly nothing. So it does with a still view, a wrist
+camera over bare table say, unless the camera's noise survives encoding: only then are such steps proof. Elsewhere
+pictures must be equal to the bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from quickdraw.core.grid import Float64
+from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.metadata import Entry
+from quickdraw.pipeline.verify.pictures import Shown, SplitPictures
+from quickdraw.pipeline.verify.split_view import SplitView, camera_name
+
+FROZEN = "frozen"
+STATE = "observation.state"
+
+# At the default crf of 10 the upper quartile of the steps is 0.09 levels and more in every second of the sample
+# campaigns, and 0.005 where one picture is encoded over and over.
+STILL_LEVELS = 0.03
+STILL_QUANTILE = 0.75
+STILL_CHANGE_LEVELS = 2  # of the liveliest field in a second; 1 in one picture, 4 and more where an arm moves in view
+MOVING_LEVELS = 1.0
+MOVING_SHARE = (
+    0.05  # of a dimension's range over the split, in a third of the dimensions: the noise of one is no motion
+)
+
+Flags = npt.NDArray[np.bool_]
+
+
+def check_frozen(split: SplitView, shown: SplitPictures, ledger: Ledger) -> None:
+    """Every camera of every episode."""
+    with ledger.checking(FROZEN, split.name):
+        rate_hz = split.info.rate_hz
+        for key in split.info.cameras:
+            noisy = _noise_survives(shown.episodes(key))
+            for number, seen in shown.episodes(key).items():
+                entry = split.entries[number]
+                others = [other.steps for name, other in shown.cameras(number).items() if name != key]
+                moving = np.any([_quartiles(steps, rate_hz) > MOVING_LEVELS for steps in others], axis=0)
+                quiet = _quartiles(seen.steps, rate_hz) <= STILL_LEVELS if noisy else _equal(seen.steps, rate_hz)
+                ledger.saw(FROZEN, len(seen.steps))
+                ends = quiet & still(seen) & (moving | _moved(split, entry))
+                report_frozen(split, entry, key, ends, ledger)
+
+
+def _noise_survives(episodes: dict[int, Shown]) -> bool:
+    """Whether pictures of a camera differ by its noise alone."""
+    return bool(episodes) and float(np.median(np.concatenate([s.noise for s in episodes.values()]))) > STILL_LEVELS
+
+
+def _moved(split: SplitView, entry: Entry) -> Flags:
+    """Whether the robot moved in the second that ends with each row, `(T,)`; nowhere where its state is not known."""
+    if STATE not in split.info.vectors:
+        return np.zeros(entry.length, np.bool_)
+    state = split.column(STATE).reshape(split.rows, -1)
+    of_all = split.measured(STATE)
+    spread = of_all.max - of_all.min
+    varying = spread > 0
+    rows = state[entry.first : entry.first + entry.length].astype(np.float64)
+    ranges = _ranges(rows[:, varying], split.info.rate_hz)
+    return np.asarray(3 * (ranges > MOVING_SHARE * spread[varying]).sum(axis=1) >= max(1, varying.sum()))
+
+
+def _ranges(rows: Float64, window: int) -> Float64:
+    """Range of each dimension of `(T, D)` over the `window` rows that end with each row; 0 where there are fewer."""
+    ranges = np.zeros_like(rows)
+    if len(rows) >= window and rows.shape[1]:
+        seconds = np.lib.stride_tricks.sliding_window_view(rows, window, axis=0)
+        ranges[window - 1 :] = seconds.max(axis=-1) - seconds.min(axis=-1)
+    return ranges
+
+
+def still(seen: Shown) -> Flags:
+    """Whether nothing changed over the second that ends with each row, `(T,)`."""
+    return seen.change <= STILL_CHANGE_LEVELS
+
+
+def _equal(steps: Float64, rate_hz: int) -> Flags:
+    """Whether all pictures of the second that ends with each row are one, bit by bit, `(T,)`."""
+    since = np.arange(len(steps)) - np.maximum.accumulate(np.where(steps > 0, np.arange(len(steps)), 0))
+    return np.asarray(since >= rate_hz - 1)
+
+
+def _quartiles(steps: Float64, rate_hz: int) -> Float64:
+    """Upper quartile of the steps within the second that ends with each row, `(T,)`; NaN in the first second."""
+    quartiles = np.full(len(steps), np.nan)
+    if len(steps) >= rate_hz > 1:
+        seconds = np.lib.stride_tricks.sliding_window_view(steps, rate_hz)[:, 1:]  # the first step leads into it
+        quartiles[rate_hz - 1 :] = np.quantile(seconds, STILL_QUANTILE, axis=1)
+    return quartiles
+
+
+def report_frozen(
+    split: SplitView,
+    entry: Entry,
+    key: str,
+    ends: Flags,
+    ledger: Ledger,
+    expected: str = "pictures that change with the robot",
+) -> None:
+    """A finding for each run of seconds, in which nothing changes, that end with the rows `ends` `(T,)` marks."""
+    rows = np.flatnonzero(ends)
+    for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
+        if run.size:
+            first, last = int(run[0]) - split.info.rate_hz + 1, int(run[-1])
+            place = f"{camera_name(key)}, {split.place(entry.first + first)}"
+            found = f"{place}: one picture for {last - first + 1} rows"
+            ledger.fault(FROZEN, split.name, found=found, expected=expected, path=split.root / entry.windows[key].path)

@@ -1,0 +1,191 @@
+"""Every picture of a video file decoded once; what later checks need of it is kept, never the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from quickdraw.core.grid import Float64, Int64
+from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
+from quickdraw.errors import VideoError
+from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.motion import Grey, changes, fields_of, grey_of, step_between, thumb_of
+from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
+from quickdraw.pipeline.verify.videos import check_size
+from quickdraw.video.decoding import Picture, as_rgb, pictures
+
+DECODING = "decoding"
+PICKS = 60  # pictures of an episode that are held against its source
+
+
+@dataclass(frozen=True, slots=True)
+class Picks:
+    """The liveliest picture of each stretch of an episode: its `rows` `(P,)` there, `thumbs` `(P, 72, W)` uint8."""
+
+    rows: Int64
+    thumbs: Grey
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One whole episode as a camera's file shows it.
+
+    `counts` `(3, 256)` int64 and `sampled` are of the pictures lerobot samples; `steps` `(T,)` is the mean difference
+    of each picture to the one before it, `noise` `(T,)` that of the middle one of its fields, and `change` `(T,)` how
+    much the last second changed the field it changed most [levels]; `picks` is None where no source was given.
+    """
+
+    counts: Int64
+    sampled: int
+    steps: Float64
+    noise: Float64
+    change: Float64
+    picks: Picks | None
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesTask:
+    """Decode a video file that shows episodes of `lengths` pictures each, one after another."""
+
+    path: Path
+    lengths: tuple[int, ...]
+    rate_hz: int
+    pick: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What was decoded of a file: `episodes` that are whole, `size` (height, width), and why it ended too early."""
+
+    pictures: int
+    episodes: tuple[Shown, ...]
+    size: tuple[int, int] | None
+    damage: tuple[str, str] | None
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Looks at the pictures of one episode as they pass."""
+
+    length: int
+    rate_hz: int
+    pick: bool
+    counts: Int64 = field(default_factory=lambda: np.zeros((3, LEVELS), np.int64))
+    steps: list[float] = field(default_factory=list)
+    noise: list[float] = field(default_factory=list)
+    fields: list[Grey] = field(default_factory=list)
+    liveliest: dict[int, tuple[float, int, Grey]] = field(default_factory=dict)
+
+    def follow(self, shown: Iterator[Picture]) -> Iterator[Picture]:
+        """Look at the episode's pictures and hand each on."""
+        before, sampled = None, set(sampled_frames(self.length).tolist())
+        for row, picture in zip(range(self.length), shown, strict=False):
+            yield picture
+            if row in sampled:
+                stride = sampled_stride(picture.height, picture.width)
+                self.counts += histogram(np.ascontiguousarray(as_rgb(picture)[::stride, ::stride]))
+            grey = grey_of(picture)
+            step, noise = step_between(before, grey)
+            before = grey
+            self.steps.append(step)
+            self.noise.append(noise)
+            self.fields.append(fields_of(grey))
+            if self.pick:
+                self._pick(row, step, grey)
+
+    def _pick(self, row: int, step: float, grey: Grey) -> None:
+        stretch = row * PICKS // self.length
+        if stretch not in self.liveliest or step > self.liveliest[stretch][0]:
+            self.liveliest[stretch] = step, row, thumb_of(grey, grey.shape[1] / grey.shape[0])
+
+    def result(self) -> Shown:
+        picks = None
+        if self.pick:
+            rows = np.array([row for _, row, _ in self.liveliest.values()], np.int64)
+            picks = Picks(rows, np.stack([thumb for *_, thumb in self.liveliest.values()]))
+        return Shown(
+            counts=self.counts,
+            sampled=len(sampled_frames(self.length)),
+            steps=np.array(self.steps),
+            noise=np.array(self.noise),
+            change=changes(self.fields, self.rate_hz),
+            picks=picks,
+        )
+
+
+def decode(task: PicturesTask) -> tuple[PicturesTask, Decoded]:
+    """Decode a file to its end or to its first damaged picture."""
+    episodes, number, size = list[Shown](), 0, None
+    shown = pictures(task.path)
+    try:
+        for length in task.lengths:
+            watch = _Watch(length, task.rate_hz, task.pick)
+            for picture in watch.follow(shown):
+                number, size = number + 1, (picture.height, picture.width)
+            if len(watch.steps) == length:
+                episodes.append(watch.result())
+        number += sum(1 for _ in shown)
+    except VideoError as error:
+        return task, Decoded(number, tuple(episodes), size, (error.found, error.expected))
+    return task, Decoded(number, tuple(episodes), size, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPictures:
+    """What was seen of one split: (camera's feature name, episode) -> what it shows."""
+
+    shown: Mapping[tuple[str, int], Shown]
+
+    def episodes(self, key: str) -> dict[int, Shown]:
+        """A camera's episodes by number, those that could be decoded."""
+        numbers = sorted(number for camera, number in self.shown if camera == key)
+        return {number: self.shown[key, number] for number in numbers}
+
+    def cameras(self, episode: int) -> dict[str, Shown]:
+        """An episode as each camera shows it, those that could be decoded."""
+        return {key: shown for (key, number), shown in self.shown.items() if number == episode}
+
+
+def decode_all(
+    splits: Mapping[str, SplitView], ledger: Ledger, executor: Executor, progress: Progress, *, pick: bool
+) -> tuple[dict[str, SplitPictures], int]:
+    """Decode every video file, the longest first: what each split shows, and how many pictures there were."""
+    parts: dict[Path, tuple[SplitView, VideoPart]] = {}
+    tasks = []
+    for split in splits.values():
+        with ledger.checking(DECODING, split.name):
+            for part in split.videos:
+                lengths = tuple(entry.length for entry in part.entries)
+                parts[part.path] = split, part
+                tasks.append(PicturesTask(part.path, lengths, split.info.rate_hz, pick))
+    tasks.sort(key=lambda task: (-sum(task.lengths), str(task.path)))
+    shown: dict[str, dict[tuple[str, int], Shown]] = {name: {} for name in splits}
+    total, found = 0, {}
+    with progress.stage("decode", sum(sum(task.lengths) for task in tasks), "pictures") as meter:
+        for task, decoded in executor.run(decode, tasks):
+            meter.advance(sum(task.lengths))
+            found[task.path] = decoded
+    for path in sorted(found):  # whatever was finished first, a report is the same
+        (split, part), decoded = parts[path], found[path]
+        total += decoded.pictures
+        _report(split, part, decoded, ledger)
+        for entry, episode in zip(part.entries, decoded.episodes, strict=False):
+            shown[split.name][part.key, entry.number] = episode
+    return {name: SplitPictures(held) for name, held in shown.items()}, total
+
+
+def _report(split: SplitView, part: VideoPart, decoded: Decoded, ledger: Ledger) -> None:
+    ledger.saw(DECODING, decoded.pictures)
+    if decoded.damage is not None:
+        found, expected = decoded.damage
+        ledger.fault(DECODING, split.name, found=f"{part.camera}: {found}", expected=expected, path=part.path)
+    elif decoded.pictures != part.pictures:
+        found = f"{part.camera}: {decoded.pictures} decoded pictures"
+        ledger.fault(DECODING, split.name, found=found, expected=f"{part.pictures}, one per row", path=part.path)
+    if decoded.size is not None:
+        check_size(split, part, decoded.size, ledger)

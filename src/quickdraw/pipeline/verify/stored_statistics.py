@@ -1,0 +1,97 @@
+"""Statistics as a dataset stores them, beside what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quickdraw.core.statistics import Statistics
+from quickdraw.formats.lerobot import schema
+
+RELATIVE = 1e-9  # what is stored was computed by the same functions; another CPU may sum in another order
+PICTURE_ABSOLUTE = 1e-6  # of 1; another decoder may not
+# A constant channel v may be bounded by v - 1 and v + 1.
+PICTURE_RANGE = {"min": (-1.0, 2.0), "max": (-1.0, 2.0), "mean": (0.0, 1.0), "std": (0.0, 1.0)}
+
+Numbers = npt.NDArray[np.float64]
+
+
+def numbers(value: Any) -> Numbers:
+    """Nested lists as float64; null is a NaN. Raises ValueError or TypeError where they are none."""
+    return np.asarray(value, np.float64)
+
+
+def differences(
+    stored: Any, expected: Statistics, *, picture: bool, names: Sequence[str] = schema.STATISTICS
+) -> Iterator[tuple[str, str]]:
+    """What of a feature's stored statistics is not as `expected`: (found, expected), one for each of `names`."""
+    if not isinstance(stored, Mapping):
+        yield "no statistics", ", ".join(names)
+        return
+    lists = schema.statistics_lists(expected, picture)
+    for name in names:
+        right = numbers(lists[name])
+        if name not in stored:
+            yield f"no {name}", f"{name} {_short(right)}"
+            continue
+        found = numbers(stored[name])
+        if found.shape != right.shape:
+            yield f"{name} of shape {list(found.shape)}", f"{list(right.shape)}"
+            continue
+        # A mean of numbers that cancel is only as exact as the numbers themselves.
+        scale = np.maximum(np.abs(expected.min), np.abs(expected.max)).max()
+        absolute = PICTURE_ABSOLUTE if picture else RELATIVE * float(scale)
+        wrong = np.flatnonzero(~np.isclose(found, right, rtol=RELATIVE, atol=absolute).ravel())
+        if wrong.size:
+            at = wrong[0]
+            yield f"{name}[{at}] {found.ravel()[at]:.9g}{_more(wrong.size)}", f"{right.ravel()[at]:.9g}"
+
+
+def malformed(stored: Any, width: int, *, picture: bool) -> Iterator[tuple[str, str]]:
+    """What is wrong with stored statistics whatever they are of: missing, misshapen, not finite, out of order."""
+    if not isinstance(stored, Mapping):
+        yield "no statistics", ", ".join(schema.STATISTICS)
+        return
+    shape = (width, 1, 1) if picture else (width,)
+    values: dict[str, Numbers] = {}
+    for name in schema.STATISTICS:
+        wanted = (1,) if name == "count" else shape
+        if stored.get(name) is None:
+            yield f"no {name}", "all of " + ", ".join(schema.STATISTICS)
+        elif (found := numbers(stored[name])).shape != wanted:
+            yield f"{name} of shape {list(found.shape)}", f"{list(wanted)}"
+        elif not np.isfinite(found).all():
+            yield f"{name} {_short(found)}", "finite numbers"
+        else:
+            values[name] = found
+    yield from _out_of_order(values)
+    for name, (low, high) in PICTURE_RANGE.items() if picture else ():
+        if (
+            name in values
+            and ((values[name] < low - PICTURE_ABSOLUTE) | (values[name] > high + PICTURE_ABSOLUTE)).any()
+        ):
+            yield f"{name} {_short(values[name])}", "a picture's statistics in 0..1, of levels over 255"
+
+
+def _out_of_order(values: Mapping[str, Numbers]) -> Iterator[tuple[str, str]]:
+    """Quantiles must rise from min to max; those of others come from histograms, padded by a little."""
+    names = [name for name in ("min", "q01", "q10", "q50", "q90", "q99", "max") if name in values]
+    for low, high in pairwise(names):
+        slack = 1e-6 * np.maximum(1.0, np.abs(values[low]))
+        if (values[low] > values[high] + slack).any():
+            yield f"{low} above {high}", f"{low} <= {high}"
+    if "std" in values and (values["std"] < 0).any():
+        yield "a negative std", "std >= 0"
+
+
+def _short(values: Numbers) -> str:
+    flat = ", ".join(f"{value:.6g}" for value in values.ravel()[:3])
+    return f"[{flat}{', ...' if values.size > 3 else ''}]"
+
+
+def _more(amount: int) -> str:
+    return f" and {amount - 1} more" if amount > 1 else ""

@@ -1,0 +1,46 @@
+"""Which task a row has: LeRobot looks texts up by position, so order is meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quickdraw.formats.lerobot import schema
+from quickdraw.pipeline.verify.ledger import Ledger, first_of
+from quickdraw.pipeline.verify.split_view import SplitView
+
+TASKS = "tasks"
+
+
+def check_tasks(split: SplitView, campaigns: list[str], ledger: Ledger) -> None:
+    """tasks.parquet, each episode's tasks and its rows' `task_index` agree; with `campaigns`, an episode each, too."""
+    path = split.root / schema.TASKS_PATH
+    with ledger.checking(TASKS, split.name):
+        columns = split.tasks.columns(["task_index", "task"])
+        numbers, texts = columns["task_index"], [str(text) for text in columns["task"]]
+        ledger.saw(TASKS, len(texts))
+        if not np.array_equal(numbers, np.arange(len(texts))):
+            found = f"task_index {numbers.tolist()[:8]}"
+            ledger.fault(TASKS, split.name, found=found, expected="0, 1, 2, ... in row order", path=path)
+        if len(set(texts)) != len(texts):
+            ledger.fault(TASKS, split.name, found="a task twice", expected="every task once", path=path)
+        index = (split.tasks.metadata.get("pandas") or {}).get("index_columns")
+        if not isinstance(index, list) or [str(name) for name in index] not in (["task"], ["__index_level_0__"]):
+            ledger.fault(TASKS, split.name, found=f"pandas index {index}", expected="the task's text", path=path)
+        _check_entries(split, texts, campaigns, ledger)
+
+
+def _check_entries(split: SplitView, texts: list[str], campaigns: list[str], ledger: Ledger) -> None:
+    column = split.column("task_index")
+    by_rows, by_campaign = [], []
+    for entry in split.entries:
+        ledger.saw(TASKS)
+        found = f"episode {entry.number}: tasks {', '.join(entry.tasks)}"
+        used = np.unique(column[entry.first : entry.first + entry.length]).tolist()
+        told = {texts[number] if number in range(len(texts)) else f"task {number}, which is none" for number in used}
+        if told != set(entry.tasks):
+            by_rows.append((found, f"{', '.join(sorted(told))}, by its rows' task_index {used} and tasks.parquet"))
+        if entry.number < len(campaigns) and list(entry.tasks) != [campaigns[entry.number]]:
+            by_campaign.append((found, f"{campaigns[entry.number]}, the campaign it was recorded in"))
+    for wrong in (by_rows, by_campaign):
+        for found, expected in first_of(wrong, "more episodes"):
+            ledger.fault(TASKS, split.name, found=found, expected=expected, path=split.root / "meta/episodes")

@@ -1,0 +1,57 @@
+"""Encoded pictures as they lie in a file: checksum and time of each, by demuxing alone.
+
+A stream copy keeps the checksums, any other change of a picture does not.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from av.error import FFmpegError
+
+from quickdraw.core.grid import Int64
+from quickdraw.errors import VideoError
+from quickdraw.video.decoding import opened
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """The packets of a file's video stream, in the order of the file; N of them, each one picture.
+
+    `crcs` `(N,)` uint32, `pts` `(N,)` int64 in units of `tick_s` seconds (the least int64 where a packet has none).
+    """
+
+    crcs: npt.NDArray[np.uint32]
+    pts: Int64
+    tick_s: Fraction
+    height_px: int
+    width_px: int
+
+
+def read_packets(path: Path) -> Packets:
+    """Every packet of a file. Raises VideoError where it cannot be demuxed."""
+    none = int(np.iinfo(np.int64).min)
+    with opened(path) as (container, stream):
+        crcs, pts = [], []
+        try:
+            for packet in container.demux(stream):
+                if packet.size:  # the demuxer ends with an empty one, which is none of the file's
+                    crcs.append(zlib.crc32(packet))
+                    pts.append(none if packet.pts is None else packet.pts)
+        except FFmpegError as error:
+            raise VideoError(str(path), f"unreadable ({error.strerror})", "a playable video file") from error
+        tick_s = stream.time_base or Fraction(1)
+        return Packets(np.array(crcs, np.uint32), np.array(pts, np.int64), tick_s, stream.height, stream.width)
+
+
+def packet_crcs(path: Path) -> npt.NDArray[np.uint32]:
+    """CRC-32 of every packet of a file, `(N,)` uint32: in files without B-frames, as ours are, packet k is picture k.
+
+    Raises VideoError where the file cannot be demuxed.
+    """
+    return read_packets(path).crcs

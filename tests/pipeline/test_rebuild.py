@@ -1,0 +1,281 @@
+"""The published dataset is its own cache: a rebuild makes what has changed, and nothing else."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quickdraw.data.config import parse
+from quickdraw.data.processors import block_stack
+from quickdraw.errors import Refused
+from quickdraw.pipeline.build import build
+from quickdraw.pipeline.plan import make_plan
+from quickdraw.pipeline.progress import PlainProgress
+
+type Once = Callable[[str, Callable[[Path], None]], Path]
+
+RUNS = ("campaign3-play", "campaign6-combos", "campaign8-purple-play")
+CUBED = "+source.cameras=[scene_right,gripper_right_top]"
+NEW = "parts made"
+
+
+class Inline:
+    """An executor that runs tasks where it is called."""
+
+    workers = 1
+
+    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        return map(function, tasks)
+
+    def stop(self) -> None:
+        """Nothing runs in the background."""
+
+
+class Place:
+    """A tree and the dataset that is built of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tree, self.output = folder / "raw", folder / "d"
+
+    def build(self, *options: str) -> str:
+        """Build; the line that tells what was made, or `up to date`."""
+        given = ["+processor=block_stack", f"+source.dir={self.tree}", f"+output.dir={self.output}",
+                 "+source.hw=[48,64]", "+source.video.preset=ultrafast", CUBED, *options]  # fmt: skip
+        settings, progress = block_stack(parse(given).config), PlainProgress()
+        if not build(make_plan(settings, Inline(), progress), settings, Inline(), progress):
+            return "up to date"
+        return next(line for line in progress.lines if NEW in line)
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every file but progress.log."""
+        files = sorted(path for path in self.output.rglob("*") if path.is_file() and path.name != "progress.log")
+        return {str(p.relative_to(self.output)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+    def looks(self) -> dict[Path, tuple[int, int]]:
+        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in self.output.rglob("*")}
+
+    def run(self) -> Path:
+        """One of the runs that go to train or val."""
+        return sorted(self.tree.glob("campaign3-play/recording_*"))[0]
+
+
+@pytest.fixture(scope="session")
+def built(sample_tree: Path, once: Once) -> Path:
+    def make(folder: Path) -> None:
+        for name in RUNS:
+            shutil.copytree(sample_tree / name, folder / "raw" / name, copy_function=shutil.copy)
+        Place(folder).build()
+
+    return once("rebuild", make)
+
+
+@pytest.fixture
+def place(built: Path, tmp_path: Path) -> Place:
+    """A copy, with the index as if it had been built here."""
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    index = tmp_path / ".d.index"
+    index.write_text(index.read_text().replace(str(built), str(tmp_path)))
+    return Place(tmp_path)
+
+
+def parts_of(place: Place) -> int:
+    """How many parts the dataset consists of: rows, clips and tracks of every episode."""
+    return sum(1 for _ in place.tree.glob("*/recording_*")) * (1 + 2 + 2)
+
+
+def altered(path: Path, same_look: bool = False) -> None:
+    """Another number in the middle of a JSONL file; with `same_look` size and time stay as they were."""
+    stat, lines = path.stat(), path.read_bytes().splitlines(keepends=True)
+    middle = len(lines) // 2
+    row = json.loads(lines[middle])
+    row["move_x"] = 0.5
+    line = json.dumps(row, separators=(",", ":")).encode()
+    lines[middle] = line.ljust(len(lines[middle]) - 1) + b"\n"
+    path.write_bytes(b"".join(lines))
+    if same_look:
+        assert path.stat().st_size == stat.st_size
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_where_nothing_changed_nothing_is_touched(place: Place) -> None:
+    before = place.looks()
+    assert place.build() == "up to date"
+    assert place.looks() == before
+    assert sorted(path.name for path in place.output.parent.iterdir()) == [".d.index", "d", "raw"]
+
+
+def test_without_its_index_files_are_read_again_and_found_unchanged(place: Place) -> None:
+    (place.output.parent / ".d.index").unlink()
+    before = place.looks()
+    assert place.build() == "up to date"
+    assert place.looks() == before
+
+
+def test_a_torn_or_foreign_line_in_the_index_is_no_harm(place: Place) -> None:
+    index = place.output.parent / ".d.index"
+    index.write_bytes(b"\xff\xfe\n[]\n" + index.read_bytes()[:-20])
+    assert place.build() == "up to date"
+
+
+def test_a_file_that_was_touched_but_not_changed_is_read_and_nothing_is_made(place: Place) -> None:
+    for path in place.run().rglob("*"):
+        os.utime(path)
+    assert place.build() == "up to date"
+
+
+def test_another_split_decodes_nothing_and_equals_a_build_from_nothing(place: Place, built: Path) -> None:
+    options = ["+source.val_floor=1", "+source.val_frac=0.5", "+source.eval_globs=[]"]
+    episodes = parts_of(place) // 5
+    assert place.build(*options) == f"{episodes} parts made, {4 * episodes} there already"  # rows alone
+    rebuilt = place.digests()
+    shutil.rmtree(place.output)
+    place.build(*options)
+    assert place.digests() == rebuilt
+    assert rebuilt != Place(built).digests()
+
+
+def test_campaigns_come_and_go_and_what_stays_is_not_decoded_again(place: Place, built: Path) -> None:
+    whole = place.digests()
+    shutil.move(place.tree / RUNS[2], place.tree.parent / "aside")
+    left = parts_of(place) // 5
+    assert place.build() == f"{left} parts made, {4 * left} there already"
+    assert "eval_purple_play" not in {path.name for path in place.output.iterdir()}
+    shutil.move(place.tree.parent / "aside", place.tree / RUNS[2])
+    assert place.build() == f"{left + 5} parts made, {4 * left} there already"
+    assert place.digests() == whole
+
+
+def test_a_changed_stream_makes_its_episodes_rows_anew_and_no_clip(place: Place) -> None:
+    before = place.digests()
+    altered(place.run() / "raw" / "controller.jsonl")
+    episodes = parts_of(place) // 5
+    assert place.build() == f"{episodes} parts made, {4 * episodes} there already"
+    after = place.digests()
+    assert {n for n in after if n.endswith(".mp4")} == {n for n in before if n.endswith(".mp4")}
+    assert all(after[name] == before[name] for name in after if name.endswith(".mp4"))
+    assert after != before
+
+
+def test_a_changed_threshold_measures_cubes_anew_in_the_clips_that_are_there(place: Place) -> None:
+    episodes = parts_of(place) // 5
+    options = ["+source.cube.min_area_px=17"]
+    assert place.build(*options) == f"{3 * episodes} parts made, {2 * episodes} there already"
+    rebuilt = place.digests()
+    shutil.rmtree(place.output)
+    place.build(*options)
+    assert place.digests() == rebuilt
+
+
+def test_another_quality_makes_every_clip_anew(place: Place) -> None:
+    assert place.build("+source.video.crf=30") == f"{parts_of(place)} parts made, 0 there already"
+
+
+def test_a_change_that_keeps_size_and_time_is_seen_with_rehash_alone(place: Place) -> None:
+    altered(place.run() / "raw" / "controller.jsonl", same_look=True)
+    assert place.build() == "up to date"
+    episodes = parts_of(place) // 5
+    assert place.build("+source.rehash=true") == f"{episodes} parts made, {4 * episodes} there already"
+    assert place.build("+source.rehash=true") == "up to date"
+
+
+def random_bytes(path: Path) -> None:
+    """400 of them in the middle, in a file of its own."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 400] = np.random.default_rng(0).bytes(400)
+    path.unlink()
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("damage", "anew"),
+    [
+        (lambda d: random_bytes(d / "media/scene_right/train/ep_0000.mp4"), 1),
+        (lambda d: (d / "media/scene_right/train/ep_0000.mp4").unlink(), 1),
+        (lambda d: random_bytes(d / "measured/scene_right/train/ep_0000.npz"), 1),
+        (lambda d: (d / "measured/scene_right/train/ep_0000.track.npz").write_bytes(b""), 1),
+        (lambda d: random_bytes(next(d.glob("train/videos/*/*/*.mp4"))), 0),
+        (lambda d: random_bytes(next(d.glob("val/data/*/*.parquet"))), 0),
+        (lambda d: (d / "train/meta/stats.json").write_bytes((d / "val/meta/stats.json").read_bytes()), 0),
+        (lambda d: (d / "train/data/chunk-000/file-007.parquet").write_bytes(b"orphan"), 0),
+        (lambda d: (d / "summary.json").unlink(), 0),
+        (lambda d: (d / "fingerprints/files.json").write_text("[]"), 0),
+    ],
+)
+def test_a_damaged_dataset_is_not_up_to_date_and_is_put_right(
+    damage: Callable[[Path], None], anew: int, place: Place
+) -> None:
+    whole, episodes = place.digests(), parts_of(place) // 5
+    damage(place.output)
+    assert place.build() == f"{episodes + anew} parts made, {4 * episodes - anew} there already"
+    assert place.digests() == whole
+
+
+@pytest.mark.parametrize("fragments", [None, [], {"clips": 3}, {"clips": {"scene_right": None}, "tracks": {}}])
+def test_documents_of_another_shape_are_no_cache_and_no_stumbling_block(fragments: object, place: Place) -> None:
+    whole, path = place.digests(), place.output / "provenance.json"
+    document = json.loads(path.read_bytes())
+    for episode in document["episodes"]:
+        episode["fragments"] = fragments
+    path.write_text(json.dumps(document))
+    assert place.build() == f"{parts_of(place)} parts made, 0 there already"
+    assert place.digests() == whole
+
+
+def test_a_bad_picture_refuses_the_build_at_its_end_and_what_is_finished_is_kept(place: Place) -> None:
+    """Both bad runs are named, not the first alone; mended, the build goes on from what the first try finished."""
+    runs = [sorted((place.tree / name).glob("recording_*"))[0] for name in RUNS[:2]]
+    bad = [run / "video" / "scene_right.mp4" for run in runs]
+    good = {path: path.read_bytes() for path in bad}
+    old, options = place.digests(), ["+source.video.crf=31"]
+    for path in bad:
+        random_bytes(path)
+    with pytest.raises(Refused) as refusal:
+        place.build(*options)
+    assert sorted(fault.path for fault in refusal.value.faults) == sorted(map(str, bad))
+    assert place.digests() == old
+    for path, data in good.items():
+        path.write_bytes(data)
+    made = 2 * len(bad)  # their clips and tracks
+    assert place.build(*options) == f"{made} parts made, {parts_of(place) - made} there already"
+
+
+def test_with_skip_a_bad_picture_leaves_its_run_out_and_the_splits_are_made_of_the_rest(place: Place) -> None:
+    bad = place.run()
+    random_bytes(bad / "video" / "scene_right.mp4")
+    place.build("+source.on_bad_run=skip")
+    document = json.loads((place.output / "provenance.json").read_bytes())
+    assert list(document["refused_runs"]) == [f"campaign3-play/{bad.name}"]
+    (reason,) = document["refused_runs"][f"campaign3-play/{bad.name}"]
+    assert f"campaign3-play/{bad.name}/video/scene_right.mp4" in reason
+    assert str(place.tree) not in reason
+    assert bad.name not in {episode["run"] for episode in document["episodes"]}
+    assert {episode["split"] for episode in document["episodes"]} == {"train", "val", "eval_purple_play"}
+    assert place.build("+source.on_bad_run=skip") == "up to date"
+
+
+def test_a_full_disk_ends_the_build_and_what_is_finished_is_kept(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, savez, written = place.digests(), np.savez, 0
+
+    def full_after_seven(path: Path, **arrays: object) -> None:
+        nonlocal written
+        written += 1
+        if written > 7:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        savez(path, **arrays)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", full_after_seven)
+        with pytest.raises(OSError, match="No space left"):
+            place.build("+source.video.crf=32")
+    assert place.digests() == old
+    parts = place.output.parent / ".d.building" / "parts"
+    assert sorted(path.name[0] == "." for path in parts.iterdir()) == [False] * 7
+    assert place.build("+source.video.crf=32") == f"{parts_of(place) - 7} parts made, 7 there already"

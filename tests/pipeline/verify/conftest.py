@@ -1,0 +1,106 @@
+"""Copies of the built sample to damage, and a verification that decodes again only what was changed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from quickdraw.pipeline.progress import PlainProgress
+from quickdraw.pipeline.verify.pictures import PicturesTask
+from quickdraw.pipeline.verify.report import Report
+from quickdraw.pipeline.verify.source import ReadTask
+from quickdraw.pipeline.verify.sweep import SweepTask
+from quickdraw.pipeline.verify.verify import verify
+
+NOT_OURS = ("fingerprints", "provenance.json", "measured", "normalization_stats.json", "summary.json")
+
+
+@dataclass
+class Remembering:
+    """An executor in this process that remembers the answer for a file it has seen, under whatever name."""
+
+    answers: dict[Any, Any] = field(default_factory=dict)
+    workers: int = 1
+
+    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        for task in tasks:
+            key = self._key(task)
+            if key not in self.answers:
+                self.answers[key] = function(task)
+            answer: Any = self.answers[key]
+            yield (task, answer[1])  # type: ignore[misc]
+
+    def _key(self, task: Any) -> Any:
+        match task:
+            case PicturesTask():
+                stat = task.path.stat() if task.path.exists() else None
+                file = (stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat else task.path
+                return replace(task, path=Path()), file
+            case SweepTask():
+                # Picks are remembered, and so those of an unchanged file are the same objects.
+                picks = tuple((name, id(picks)) for name, picks in task.picks.items())
+                return "sweep", task.plan.path.resolve(), picks
+            case ReadTask():
+                return "read", task.source, task.key, task.episode.split, task.episode.index
+        raise TypeError(task)
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def executor() -> Remembering:
+    return Remembering()
+
+
+@pytest.fixture(scope="session")
+def verified(executor: Remembering) -> Callable[..., Report]:
+    """`verified(dataset, source)`: the report, without a word of progress."""
+
+    def run(dataset: Path, source: Path | None = None) -> Report:
+        with redirect_stdout(StringIO()):
+            return verify(dataset, executor, PlainProgress(), source)
+
+    return run
+
+
+def hard_copy(source: Path, target: Path) -> Path:
+    shutil.copytree(source, target, copy_function=os.link)
+    return target
+
+
+@pytest.fixture
+def whole(sample_dataset: Path, tmp_path: Path) -> Path:
+    """The built sample, as further names of its files: replace them, never write into them."""
+    return hard_copy(sample_dataset, tmp_path / "whole")
+
+
+@pytest.fixture
+def bare(sample_dataset: Path, tmp_path: Path) -> Path:
+    """The same as others would hand it on: splits and clips, nothing that says how they were built."""
+    target = hard_copy(sample_dataset, tmp_path / "bare")
+    for name in NOT_OURS:
+        shutil.rmtree(target / name) if (target / name).is_dir() else (target / name).unlink(missing_ok=True)
+    return target
+
+
+@pytest.fixture(scope="session")
+def plants() -> ModuleType:
+    """plants.py."""
+    path = Path(__file__).with_name("plants.py")
+    found = importlib.util.spec_from_file_location("quickdraw_tests_plants", path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
