@@ -44,7 +44,7 @@ def verify(dataset: _Dataset, *, source: _Source = None, as_json: _Json = False,
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         raise typer.Exit(130) from None
-    except WorkerDied as error:
+    except (WorkerDied, OSError) as error:
         typer.echo(f"failed: {error}", err=True)
         raise typer.Exit(1) from None
     if as_json:
