@@ -49,12 +49,18 @@ def test_a_build_that_fails_leaves_what_was_published_and_no_folder_it_made(tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
-def test_what_is_finished_is_kept_for_the_next_try_and_all_else_is_not(tmp_path: Path) -> None:
-    output = tmp_path / "a" / "d"
-    with pytest.raises(ZeroDivisionError), staging(output) as folder:
+def leave_half_done(output: Path) -> None:
+    """A build that fails with one part finished."""
+    with staging(output) as folder:
         (folder / "parts" / "finished").mkdir(parents=True)
         (folder / "dataset" / "half").mkdir(parents=True)
         raise ZeroDivisionError
+
+
+def test_what_is_finished_is_kept_for_the_next_try_and_all_else_is_not(tmp_path: Path) -> None:
+    output = tmp_path / "a" / "d"
+    with pytest.raises(ZeroDivisionError):
+        leave_half_done(output)
     with staging(output) as folder:
         assert sorted(path.name for path in folder.iterdir()) == ["lock", "parts"]
         shutil.rmtree(folder / "parts")

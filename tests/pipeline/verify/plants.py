@@ -142,6 +142,17 @@ def states_reordered(dataset: Path) -> None:
     retable(dataset / "val" / DATA, change)
 
 
+def cube_held_too_long(dataset: Path) -> None:
+    def change(columns: dict[str, Any]) -> None:
+        columns["observation.objects.cube"][10][0] += 0.25
+
+    retable(dataset / "val" / DATA, change)
+
+
+def fingerprints_removed(dataset: Path) -> None:
+    shutil.rmtree(dataset / "fingerprints")
+
+
 def nan_in_the_state(dataset: Path) -> None:
     def change(columns: dict[str, Any]) -> None:
         columns["observation.state"][370][10] = float("nan")

@@ -29,7 +29,11 @@ PLANTS = [
      r"observation\.state rot6 off by", ""),
     ("rows_reordered", "row order", r"val: .*found row 10 \(episode 0, its row 10\) and 1 more: index 11, expected 10",
      ""),
-    ("states_reordered", "digests", "files.json: val/data/chunk-000/file-000.parquet: ", None),
+    ("states_reordered", "fingerprints", r"val: .*row 10 \(episode 0, its row 10\) and 1 more: another "
+     r"observation\.state that of row 11", None),
+    ("cube_held_too_long", "cubes", r"val: .*row 10 \(episode 0, its row 10\): red_scene_cx .* of what was measured",
+     None),
+    ("fingerprints_removed", "fingerprints", r"val: .*val\.parquet: fingerprints: found nothing there", None),
     ("nan_in_the_state", "finite values",
      r"val: .*row 370 \(episode 1, its row 20\): observation\.state\.joint1_rad nan", ""),
     ("stats_of_another_split", "statistics",

@@ -19,7 +19,9 @@ def test_nothing_is_wrong_with_the_built_sample(whole: Path, verified: Verified)
     assert [str(fault) for fault in report.findings] == []
     assert [skipped.check for skipped in report.skipped] == []
     assert (report.rows, report.pictures) == (1421, 4 * 1421)
-    assert report.checks["fingerprints"] == report.checks["decoding"] == report.checks["media"] == 4 * 1421
+    assert report.checks["decoding"] == report.checks["media"] == 4 * 1421
+    assert report.checks["fingerprints"] == (4 + 2) * 1421  # of cameras, of state and action
+    assert report.checks["cubes"] == 1421
 
 
 def test_nothing_is_wrong_with_it_where_nothing_says_how_it_was_built(bare: Path, verified: Verified) -> None:

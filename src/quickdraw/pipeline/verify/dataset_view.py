@@ -10,6 +10,7 @@ from typing import Any
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot import schema
+from quickdraw.pipeline.documents import FINGERPRINT
 from quickdraw.pipeline.trace import PROVENANCE
 from quickdraw.pipeline.verify.json_reading import read_object, refusal
 from quickdraw.pipeline.verify.split_view import SplitView
@@ -17,7 +18,7 @@ from quickdraw.pipeline.verify.split_view import SplitView
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """One episode of provenance.json."""
+    """One episode of provenance.json; `tracked` are the cameras its cubes were measured in."""
 
     split: str
     index: int
@@ -27,6 +28,7 @@ class Traced:
     t_lo_s: float
     t_hi_s: float
     sources: Mapping[str, Mapping[str, Any]]
+    tracked: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{self.campaign}/{self.run}"
@@ -34,12 +36,14 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """provenance.json, as far as checks need it."""
+    """provenance.json, as far as checks need it. `fingerprinted`: its build wrote fingerprints/."""
 
     processor: str
+    fingerprinted: bool
     config: Mapping[str, Any]
     features: Mapping[str, Mapping[str, Any]]
     episodes: tuple[Traced, ...]
+    palettes: Mapping[str, list[str]]
 
     @property
     def pins(self) -> bool:
@@ -80,9 +84,11 @@ class DatasetView:
         try:
             return Provenance(
                 processor=str(raw["processor"]),
+                fingerprinted=FINGERPRINT in raw,
                 config=dict(raw["config"]),
                 features={str(name): dict(described) for name, described in raw["features"].items()},
                 episodes=tuple(_traced(episode) for episode in raw["episodes"]),
+                palettes={str(split): list(colours) for split, colours in raw.get("palette", {}).items()},
             )
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise refusal(path, f"malformed ({error!r})", "what quickdraw writes") from error
@@ -110,4 +116,5 @@ def _traced(episode: Mapping[str, Any]) -> Traced:
         t_lo_s=float(episode["t_lo_s"]),
         t_hi_s=float(episode["t_hi_s"]),
         sources={str(file): dict(stamp) for file, stamp in episode["sources"].items()},
+        tracked=tuple(episode.get("fragments", {}).get("tracks", {})),
     )

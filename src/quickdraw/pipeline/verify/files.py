@@ -53,7 +53,10 @@ def check_digests(dataset: DatasetView, ledger: Ledger) -> None:
     """Every file is, byte by byte, the one that was built. Later additions to the folder are none of the build's."""
     path = dataset.root / INVENTORY
     if not path.exists():
-        ledger.skip(DIGESTS, dataset.root.name, f"no {INVENTORY}")
+        if dataset.ours is not None and dataset.ours.fingerprinted:
+            ledger.fault(DIGESTS, INVENTORY, found="nothing there", expected="a file of every build", path=path)
+        else:
+            ledger.skip(DIGESTS, dataset.root.name, f"no {INVENTORY}")
         return
     with ledger.checking(DIGESTS, INVENTORY):
         stamps = read_object(path)

@@ -1,13 +1,17 @@
-"""Every encoded picture against its fingerprint, and against the episode's own clip: shifted, swapped, frozen shows."""
+"""Every encoded picture and vector against its fingerprint, every picture against the episode's own clip.
+
+What is shifted, swapped, frozen or reordered shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from quickdraw.core.grid import Int64
-from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, read_fingerprints
+from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, read_fingerprints, vector_crcs
 from quickdraw.pipeline.places import CLIP_PLACE
 from quickdraw.pipeline.verify.dataset_view import DatasetView
 from quickdraw.pipeline.verify.ledger import Ledger
@@ -20,22 +24,47 @@ SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
 
 
 def check_fingerprints(dataset: DatasetView, split: SplitView, ledger: Ledger) -> None:
-    """CRC of every picture, row by row, as written at build."""
+    """CRC of every picture and every vector, row by row, as written at build."""
     path = dataset.root / FINGERPRINTS_PATH.format(split=split.name)
     if not path.exists():
-        ledger.skip(FINGERPRINTS, split.name, f"no {FINGERPRINTS_PATH.format(split=split.name)}")
+        _miss(dataset, split, path, ledger)
         return
     with ledger.checking(FINGERPRINTS, split.name):
         known = {name: crcs.astype(np.int64) for name, crcs in read_fingerprints(path).items()}
         cameras = [camera_name(key) for key in split.info.cameras]
-        if sorted(known) != sorted(cameras) or any(len(crcs) != split.rows for crcs in known.values()):
+        strange = set(known) - {*cameras, *split.info.vectors}
+        if strange or not set(cameras) <= set(known) or any(len(crcs) != split.rows for crcs in known.values()):
             found = f"{', '.join(f'{name} {len(crcs)}' for name, crcs in known.items())}"
-            expected = f"{', '.join(cameras)}, {split.rows} rows each"
+            expected = f"{', '.join(cameras)} and vectors, {split.rows} rows each"
             ledger.fault(FINGERPRINTS, split.name, found=found, expected=expected, path=path)
         for part in split.videos:
             if len(known.get(part.camera, ())) == split.rows:
                 with ledger.checking(FINGERPRINTS, split.name):
-                    _check_part(split, part, known, ledger)
+                    _check_part(split, part, {camera: known[camera] for camera in cameras if camera in known}, ledger)
+        for feature in split.info.vectors:
+            if len(known.get(feature, ())) == split.rows:
+                with ledger.checking(FINGERPRINTS, split.name):
+                    _check_vectors(split, feature, known[feature], ledger)
+
+
+def _miss(dataset: DatasetView, split: SplitView, path: Path, ledger: Ledger) -> None:
+    """There is no file of fingerprints: a finding where the builder wrote one."""
+    if dataset.ours is not None and dataset.ours.fingerprinted:
+        ledger.fault(FINGERPRINTS, split.name, found="nothing there", expected="a file of every build", path=path)
+    else:
+        ledger.skip(FINGERPRINTS, split.name, f"no {FINGERPRINTS_PATH.format(split=split.name)}")
+
+
+def _check_vectors(split: SplitView, feature: str, known: Int64, ledger: Ledger) -> None:
+    found = vector_crcs(split.column(feature)).astype(np.int64)
+    ledger.saw(FINGERPRINTS, len(found))
+    wrong = np.flatnonzero(found != known)
+    if wrong.size:
+        belongs = np.flatnonzero(known == found[wrong[0]])
+        whose = f" that of {split.place(int(belongs[0]))}" if belongs.size else ""
+        told = f"{split.places(wrong)}: another {feature}{whose}"
+        expected = "the one whose fingerprint the row has"
+        ledger.fault(FINGERPRINTS, split.name, found=told, expected=expected, path=split.root / "data")
 
 
 def _check_part(split: SplitView, part: VideoPart, known: Mapping[str, Int64], ledger: Ledger) -> None:

@@ -10,6 +10,7 @@ from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.trace import PROVENANCE
 from quickdraw.pipeline.verify.alignment import SWEEP, check_alignment
+from quickdraw.pipeline.verify.cubes import check_cubes
 from quickdraw.pipeline.verify.dataset_view import DatasetView
 from quickdraw.pipeline.verify.described import check_info, check_names, check_schema
 from quickdraw.pipeline.verify.documents import check_provenance, check_rule, check_summary
@@ -96,6 +97,7 @@ def _check_split(view: DatasetView, split: SplitView, ledger: Ledger) -> None:
         check_foreign_episode_statistics(split, ledger)
     else:
         check_names(split, ours.features, ledger)
+        check_cubes(view, split, ours, ledger)
         check_statistics(view, split, ours, ledger)
         check_episode_statistics(split, ours, ledger)
 
