@@ -39,7 +39,7 @@ class QuickdrawError(Exception):
 
 
 class Refused(QuickdrawError):
-    """The input or the command is refused; nothing was touched. Carries every fault found, never only the first.
+    """The input or the command is refused; nothing was published. Carries every fault found, never only the first.
 
     `runs` is how many runs were looked at, where that is known.
     """
@@ -55,8 +55,8 @@ class Refused(QuickdrawError):
 
     @property
     def bad_runs(self) -> int:
-        """How many runs there are faults of."""
-        return len({fault.where for fault in self.faults if "/" in fault.where and not fault.where.startswith("/")})
+        """How many of `runs` there are faults of; 0 where no run was looked at."""
+        return len({fault.where for fault in self.faults if "/" in fault.where}) if self.runs else 0
 
     def __reduce__(self) -> tuple[type[Refused], tuple[tuple[Fault, ...], int | None]]:
         return type(self), (self.faults, self.runs)

@@ -85,12 +85,12 @@ def spoil(run: TinyRun, **meta: Any) -> None:
 def test_a_skipped_run_is_left_out_with_its_reasons_and_splits_are_made_of_the_others(five: Five) -> None:
     spoil(five[ONE], status="processing", validation=None)
     spoil(five[FOUR], status="recording")
-    assert len(refusal(five).faults) == 2
+    assert len(refusal(five).faults) == 3
     assert refusal(five).runs == 5
     plan = planned(five, SKIP)
     assert splits(plan) == {"train": [THREE], "val": [TWO], "eval_purple": [FIVE]}
     assert left_out(plan) == [ONE, FOUR]
-    assert [fault.field for rejected in plan.rejected for fault in rejected.faults] == ["validation", "status"]
+    assert [fault.field for rejected in plan.rejected for fault in rejected.faults] == ["status", "validation", "status"]
 
 
 SIZE = "override: +source.allow_mixed_cameras=true"

@@ -102,7 +102,7 @@ def test_in_words_it_is_the_plan_a_line_an_episode_and_the_faults_on_stderr(spoi
     assert code == 2
     assert err.splitlines() == [
         f"{TWO}: {spoilt / TWO}/run.json: status: found 'recording', expected 'ready'",
-        "refused: 1 fault in 1 of 5 runs; nothing was touched",
+        "refused: 1 fault in 1 of 5 runs; nothing was published",
     ]
     assert "not built" not in out
     assert "campaign8-purple     eval_purple" in out

@@ -139,7 +139,7 @@ def test_a_refused_tree_exits_with_2_names_every_fault_of_every_run_and_touches_
     # two streams, and video and stamps of four cameras; an empty run.json lacks status, validation and mount
     assert {n: len(lines) for n, lines in of_run.items()} == {1: 10 + 3, 2: 10 + 1, 3: 1}
     assert len(faults) == 25
-    assert summary == "refused: 25 faults in 3 of 10 runs; nothing was touched"
+    assert summary == "refused: 25 faults in 3 of 10 runs; nothing was published"
     assert "+source.on_bad_run=skip" in advice
     assert "run.json: found missing, expected a run.json in every run folder" in of_run[3][0]
     assert "Traceback" not in result.stderr
@@ -198,7 +198,7 @@ def test_an_output_below_a_file_is_refused_with_2_before_anything_is_read(
     )
     assert result.returncode == 2, result.stderr
     assert result.stderr.startswith("output: ")
-    assert result.stderr.splitlines()[-1] == "refused: 1 fault; nothing was touched"
+    assert result.stderr.splitlines()[-1] == "refused: 1 fault; nothing was published"
 
 
 def test_the_current_folder_as_output_is_built_or_refused_but_not_lost_at_the_last_step(

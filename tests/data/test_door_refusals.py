@@ -59,7 +59,7 @@ def test_a_build_and_its_dry_run_are_refused_alike_a_line_a_fault_and_nothing_is
     assert result.returncode == 2
     *faults, summary, advice = result.stderr.splitlines()
     assert faults == lines(bad_tree)
-    assert summary == "refused: 3 faults in 2 of 5 runs; nothing was touched"
+    assert summary == "refused: 3 faults in 2 of 5 runs; nothing was published"
     assert advice.startswith(
         "bad runs are left out, and the others built, with +source.on_bad_run=skip; a single one by"
     )
@@ -113,7 +113,7 @@ def test_on_a_terminal_faults_are_a_table_that_folds_and_never_cuts(monkeypatch:
     assert whole[0] == "c/run_1"
     assert f"{path}:17:field" in whole[1].replace(" ", "")
     assert whole[4] == "+source.max_gap_s=..."
-    assert text.splitlines()[-2:] == ["refused: 1 fault in 1 of 9 runs; nothing was touched", "do this"]
+    assert text.splitlines()[-2:] == ["refused: 1 fault in 1 of 9 runs; nothing was published", "do this"]
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_on_a_terminal_faults_are_a_table_that_folds_and_never_cuts(monkeypatch:
     [
         ([fault(COMMAND_LINE)], None, ["refused: command line: field: found found it, expected expected it"]),
         ([fault("source")], 4, ["source: field: found found it, expected expected it",
-                                "refused: 1 fault; nothing was touched"]),
+                                "refused: 1 fault; nothing was published"]),
         ([fault("c/r"), fault("c/r"), fault("c/s")], 12, [*["c/r: field: found found it, expected expected it"] * 2,
           "c/s: field: found found it, expected expected it",
-          "refused: 3 faults in 2 of 12 runs; nothing was touched"]),
+          "refused: 3 faults in 2 of 12 runs; nothing was published"]),
         ([fault("/a/dataset")], None, ["/a/dataset: field: found found it, expected expected it",
-                                       "refused: 1 fault; nothing was touched"]),
+                                       "refused: 1 fault; nothing was published"]),
         ([fault("c\r/r\n")], None, ["c\\r/r\\n: field: found found it, expected expected it",
-                                    "refused: 1 fault; nothing was touched"]),
+                                    "refused: 1 fault; nothing was published"]),
     ],
 )  # fmt: skip
 def test_elsewhere_a_fault_is_a_line_whatever_is_in_it(

@@ -243,7 +243,7 @@ def test_what_is_refused_is_left_as_it_was(
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
     line, *summary = result.stderr.splitlines()
-    assert summary == ([] if line.startswith("refused: ") else ["refused: 1 fault; nothing was touched"])
+    assert summary == ([] if line.startswith("refused: ") else ["refused: 1 fault; nothing was published"])
     assert re.search(message, line), line
     assert (digests(dataset), inodes(dataset)) == before
     assert [path.name for path in tmp_path.iterdir()] == ["dataset"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import zlib
 from dataclasses import replace
@@ -91,7 +92,7 @@ def test_a_finished_part_is_not_made_again(source: BlockStack, plan: EpisodePlan
     shop = workshop(source, tmp_path / "parts")
     tasks = [RowsTask(shop, plan, {}), PicturesTask(shop, plan, "scene_left", {})]
     first = [run_task(task) for task in tasks]
-    assert [made.new for made in first if isinstance(made, Made)] == [1, 1]
+    assert [(made.parts, made.new) for made in first if isinstance(made, Made)] == [(1, 1), (1, 1)]
     before = {path: path.stat() for path in (tmp_path / "parts").rglob("*")}
     again = [run_task(task) for task in tasks]
     assert again == [replace(made, new=0) for made in first if isinstance(made, Made)]
@@ -181,6 +182,20 @@ def test_a_source_that_changes_after_the_plan_is_refused(
     found = "found unreadable (No such file or directory)" if how == "gone" else "found changed since it was planned"
     assert str(path) in str(result.faults[0])
     assert found in str(result.faults[0])
+    assert len(shop.store) == 0
+
+
+def test_a_clip_of_stamps_that_were_not_planned_is_not_kept(
+    source: BlockStack, plan: EpisodePlan, tmp_path: Path
+) -> None:
+    """The film is the same, but which picture a row shows is not: its name would promise the right one."""
+    path, shop = source.path(KEY, "video/scene_left_frame_times.json"), workshop(source, tmp_path / "parts")
+    document = json.loads(path.read_bytes())
+    document["t"] = [t_s + 0.2 for t_s in document["t"]]
+    path.write_text(json.dumps(document))
+    result = run_task(PicturesTask(shop, plan, "scene_left", {}))
+    assert isinstance(result, Rejected)
+    assert f"{path}: video/scene_left_frame_times.json: found changed since it was planned" in str(result.faults[0])
     assert len(shop.store) == 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import platform
@@ -10,6 +12,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -78,8 +81,8 @@ def test_the_two_datasets_change_places_in_one_step(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Path, "rename", renaming)
     with staging(output) as folder:
         publish(dataset(folder / "dataset", "new"), output)
-        assert not (folder / "dataset").exists()
-    assert name_of(output) == "new"
+        assert (name_of(output), name_of(folder / "dataset")) == ("new", "old")
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
 def test_folders_are_exchanged_or_the_file_system_says_it_cannot(tmp_path: Path) -> None:
@@ -165,6 +168,17 @@ def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
     assert (tmp_path / ".d.building" / "lock").read_text().startswith("process ")
     with staging(output) as folder:
         assert str(os.getpid()) in (folder / "lock").read_text()
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_locks(lock: TextIO, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    with pytest.raises(Refused, match=r"a file system without locks \(No locks available\)"), staging(tmp_path / "d"):
+        raise AssertionError("built without a lock")
 
 
 def test_what_a_killed_build_left_is_mended(tmp_path: Path) -> None:

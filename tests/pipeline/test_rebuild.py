@@ -17,8 +17,10 @@ from quickdraw.data.config import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.errors import Refused
 from quickdraw.pipeline.build import build
+from quickdraw.pipeline.disk import disk_faults, estimated_bytes
 from quickdraw.pipeline.plan import make_plan
 from quickdraw.pipeline.progress import PlainProgress
+from quickdraw.pipeline.publish import parts_folder
 
 type Once = Callable[[str, Callable[[Path], None]], Path]
 
@@ -276,6 +278,22 @@ def test_a_full_disk_ends_the_build_and_what_is_finished_is_kept(place: Place, m
         with pytest.raises(OSError, match="No space left"):
             place.build("+source.video.crf=32")
     assert place.digests() == old
-    parts = place.output.parent / ".d.building" / "parts"
+    parts = parts_folder(place.output)
     assert sorted(path.name[0] == "." for path in parts.iterdir()) == [False] * 7
     assert place.build("+source.video.crf=32") == f"{parts_of(place) - 7} parts made, 7 there already"
+
+
+def test_finished_parts_count_as_disk_that_is_not_needed_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that a full disk ended could else never go on."""
+    settings = block_stack(parse(["+processor=block_stack", f"+source.dir={place.tree}", f"+output.dir={place.output}"])
+                           .config)  # fmt: skip
+    plan = make_plan(settings, Inline(), PlainProgress())
+    shutil.rmtree(place.output)
+    needed = estimated_bytes(plan, settings)
+    monkeypatch.setattr("quickdraw.pipeline.disk.free_bytes", lambda output: needed * 3 // 4)
+    (fault,) = disk_faults(plan, settings)
+    assert (fault.field, fault.option) == ("disk", "+output.dir=<folder>")
+    clip = parts_folder(place.output) / "finished" / "clip.mp4"
+    clip.parent.mkdir(parents=True)
+    clip.write_bytes(bytes(needed // 3))
+    assert disk_faults(plan, settings) == []

@@ -81,7 +81,8 @@ def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:
     from quickdraw.data.config import Cube
     from quickdraw.data.ranges import cube_faults
     from quickdraw.errors import Refused
-    from quickdraw.pipeline.trace import PROVENANCE, read_provenance
+    from quickdraw.pipeline.places import PROVENANCE
+    from quickdraw.pipeline.trace import read_provenance
 
     known = asdict(CubeThresholds())
     traced = read_provenance(dataset) if (dataset / PROVENANCE).exists() else {}

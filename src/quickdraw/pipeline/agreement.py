@@ -8,6 +8,8 @@ from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.errors import Fault
 from quickdraw.pipeline.source import Source
 
+MOST_NAMED = 20  # runs of a group that are named in each fault of the groups it differs from
+
 type Plans = Mapping[EpisodeKey, EpisodePlan]
 
 
@@ -46,7 +48,9 @@ def _minorities(name: str, plans: Plans, source: Source) -> Iterator[Rejected]:
 
 
 def _runs(keys: list[EpisodeKey]) -> str:
-    return f"{len(keys)} run{'s' if len(keys) > 1 else ''} ({', '.join(map(str, keys))})"
+    named = ", ".join(map(str, keys[:MOST_NAMED]))
+    more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
+    return f"{len(keys)} run{'s' if len(keys) > 1 else ''} ({named}{more})"
 
 
 def _repeated(plans: Plans, source: Source) -> Iterator[Rejected]:

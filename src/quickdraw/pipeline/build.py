@@ -19,17 +19,18 @@ from quickdraw.pipeline.digests import DigestIndex, FileDigest
 from quickdraw.pipeline.documents import FINGERPRINT, provenance, summary
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.fragments import Fragment
-from quickdraw.pipeline.inventory import LOG, is_whole, remember, take_inventory
+from quickdraw.pipeline.inventory import is_whole, remember, take_inventory
 from quickdraw.pipeline.mapping import Made, Workshop, map_tasks, run_task
 from quickdraw.pipeline.packing import PackTask, pack
 from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
+from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.plan import BuildPlan, faults_of, without
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import PARTS, index_file, publish, staging
 from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.statistics import MeasureTask, measure, normalization, trainer_statistics
-from quickdraw.pipeline.trace import PROVENANCE, read_provenance
+from quickdraw.pipeline.trace import read_provenance
 from quickdraw.pipeline.verify.verify import verify_structure
 
 type Digests = dict[EpisodeKey, dict[str, FileDigest]]
@@ -74,10 +75,11 @@ class _Stages:
 
     def run(self, index: DigestIndex) -> bool:
         """All of them, as far as they are needed; whether a dataset was published."""
-        digests = self.known(index)
-        if self.is_published(digests, index):
+        known = self.known(index)
+        if self.is_published(known, index):
             return False
-        mapped = replace(self, plan=self.map(digests, index))
+        plan, digests = self.map(known, index)
+        mapped = replace(self, plan=plan)
         if mapped.is_published(digests, index):
             return False
         mapped.publish(digests, index)
@@ -91,31 +93,32 @@ class _Stages:
             known[key] = {file: digest for file, digest in found.items() if digest is not None}
         return known
 
-    def map(self, digests: Digests, index: DigestIndex) -> BuildPlan:
-        """Make every part that is not there, completing `digests`; the plan without what turned out bad, if it may be.
+    def map(self, known: Digests, index: DigestIndex) -> tuple[BuildPlan, Digests]:
+        """Make every part that is not there; all digests, and the plan without what turned out bad, if it may be.
 
         Raises Refused with the faults of all that could not be made.
         """
         settings, plans = self.settings, self.plan.episodes
         published = Published(settings.output)
         workshop = Workshop(settings.source, settings.encoding, settings.cubes, self.store, published)
-        tasks = list(map_tasks(workshop, plans.values(), {key: dict(known) for key, known in digests.items()}))
-        rejected, new = list[Rejected](), 0
+        tasks = list(map_tasks(workshop, plans.values(), known))
+        digests, made, rejected = {key: dict(files) for key, files in known.items()}, list[Made](), list[Rejected]()
         with self.progress.stage("map", sum(task.cost for task in tasks), "pictures") as meter:
             for result in self.executor.run(run_task, tasks):
-                if isinstance(result, Made):
-                    meter.advance(result.cost)
-                    new += result.new
-                    digests[result.key] |= result.sources
-                    for file, digest in result.sources.items():
-                        path = settings.source.path(result.key, file)
-                        index.add(path, plans[result.key].stamps[file], digest.sha256)
-                else:
+                if isinstance(result, Rejected):
                     rejected.append(result)
-        self.progress.note(f"{new} parts made, {len(self.store) - new} there already")
+                    continue
+                meter.advance(result.cost)
+                made.append(result)
+                digests[result.key] |= result.sources
+                for file, digest in result.sources.items():
+                    path = settings.source.path(result.key, file)
+                    index.add(path, plans[result.key].stamps[file], digest.sha256)
+        new = sum(result.new for result in made)
+        self.progress.note(f"{new} parts made, {sum(result.parts for result in made) - new} there already")
         if rejected and settings.on_bad_run == "refuse":
             raise Refused(faults_of(merged(rejected)), len(plans))
-        return without(self.plan, rejected, settings) if rejected else self.plan
+        return without(self.plan, rejected, settings) if rejected else self.plan, digests
 
     def fragments(self, digests: Digests) -> dict[str, tuple[Fragment, ...]]:
         """Split name -> its episodes, in order."""
@@ -193,8 +196,8 @@ class _Stages:
             for rows in self.executor.run(pack, tasks):
                 meter.advance(rows)
         constants = normalization(spec, trainer)
-        write_json(self.dataset / "normalization_stats.json", constants, indent=2)
-        write_json(self.dataset / "summary.json", summary(self.plan, self.settings, constants), indent=2)
+        write_json(self.dataset / NORMALIZATION, constants, indent=2)
+        write_json(self.dataset / SUMMARY, summary(self.plan, self.settings, constants), indent=2)
         write_json(self.dataset / PROVENANCE, provenance(self.plan, self.settings, members), indent=2)
 
     def verify(self) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot.reader import SplitReader, splits_of
-from quickdraw.pipeline.trace import PROVENANCE, read_provenance
-
-NORMALIZATION, SUMMARY = "normalization_stats.json", "summary.json"
+from quickdraw.pipeline.places import NORMALIZATION, PROVENANCE, SUMMARY
+from quickdraw.pipeline.trace import read_provenance
 
 
 @dataclass(frozen=True, slots=True)

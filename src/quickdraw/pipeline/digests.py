@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,9 +42,10 @@ class DigestIndex:
         self.path = path
         lines = path.read_bytes().splitlines() if path.exists() else []
         self.entries = dict(entry for line in lines if trusted and (entry := _entry(line)) is not None)
-        if len(lines) > 2 * len(self.entries):  # most of it is out of date
-            path.unlink()
-            self._append(self.entries.items())
+        if trusted and len(lines) > 2 * len(self.entries):  # most of it is out of date
+            fresh = path.with_name(f"{path.name}.new")
+            fresh.write_text("".join(map(_line, self.entries.items())))
+            fresh.replace(path)
         elif lines:
             with path.open("a") as file:
                 file.write("\n")  # the last line may be torn
@@ -59,11 +59,8 @@ class DigestIndex:
         """Remember the digest of a file that looked like `stamp` when it was read."""
         if self.entries.get(str(path)) != (stamp, sha256):
             self.entries[str(path)] = stamp, sha256
-            self._append([(str(path), (stamp, sha256))])
-
-    def _append(self, entries: Iterable[_Entry]) -> None:
-        with self.path.open("a") as file:
-            file.writelines(map(_line, entries))
+            with self.path.open("a") as file:
+                file.write(_line((str(path), (stamp, sha256))))
 
 
 type _Entry = tuple[str, tuple[FileStamp, str]]

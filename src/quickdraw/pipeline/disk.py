@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from quickdraw.errors import Fault
 from quickdraw.formats.lerobot.schema import MB
+from quickdraw.pipeline.publish import parts_folder
 from quickdraw.pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ REFERENCE_CRF = 10
 def disk_faults(plan: BuildPlan, settings: Settings) -> list[Fault]:
     """What is wrong where the disk is too small for what has still to be written.
 
-    Clips that are published already are linked, not written again: at most every picture's one copy in media/.
+    Clips that are finished or published already are linked, not written again: at most every picture's one copy in
+    media/. (Those of other settings are no use and count all the same: better to try than to refuse what may fit.)
     """
     estimate, free = estimated_bytes(plan, settings), free_bytes(settings.output)
-    needed = estimate - min(_bytes_in(settings.output / "media"), estimate // COPIES)
+    there = _bytes_in(settings.output / "media") + _bytes_in(parts_folder(settings.output))
+    needed = estimate - min(there, estimate // COPIES)
     if needed <= free:
         return []
     found, expected = f"{free / MB:,.0f} MB free", f"about {needed / MB:,.0f} MB for the result"

@@ -20,6 +20,7 @@ FINGERPRINT = "fingerprint"
 MEASURED_WITH = "cubes_measured_with"  # versions, where cubes were not measured with those of the build
 # What only a build's pictures tell, with each episode's "cubes"; all else is known when it begins.
 FOUND = ("palette", MEASURED_WITH)
+DATASET_VERSION = 1  # raised when the same parts are packed, measured or described otherwise than before
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
 CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 
@@ -96,6 +97,7 @@ def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[
 def build_fingerprint(document: Mapping[str, Any]) -> str:
     """Of a whole dataset, from its provenance.json: equal where a build would write the same bytes again."""
     content = {key: value for key, value in document.items() if key not in (*FOUND, FINGERPRINT, "episodes")}
+    content["dataset_version"] = DATASET_VERSION
     episodes = [{key: value for key, value in e.items() if key != "cubes"} for e in document["episodes"]]
     return fingerprint({**content, "episodes": episodes})
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from quickdraw.formats.json_document import write_json
 from quickdraw.pipeline.digests import DigestIndex, FileDigest, digest, stamp_of
 from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.places import INVENTORY, LOG
 
-FILES = "fingerprints/files.json"
-LOG = "progress.log"
-NOT_CONTENT = (FILES, LOG)  # the inventory itself, and the one file that differs from build to build
+NOT_CONTENT = (INVENTORY, LOG)  # the inventory itself, and the one file that differs from build to build
 
 
 def files_of(dataset: Path) -> Iterator[str]:
@@ -26,7 +25,7 @@ def take_inventory(dataset: Path, executor: Executor) -> None:
     """Write the inventory of a finished dataset."""
     tasks = (_File(dataset, name) for name in files_of(dataset))
     found = dict(executor.run(_digest, tasks))
-    write_json(dataset / FILES, {name: asdict(found[name]) for name in sorted(found)}, indent=1)
+    write_json(dataset / INVENTORY, {name: asdict(found[name]) for name in sorted(found)}, indent=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def _digest(file: _File) -> tuple[str, FileDigest]:
 def read_inventory(dataset: Path) -> dict[str, FileDigest]:
     """File -> its digest. Empty where there is no inventory, or none of ours."""
     try:
-        document = json.loads((dataset / FILES).read_bytes())
+        document = json.loads((dataset / INVENTORY).read_bytes())
         return {name: FileDigest(int(entry["bytes"]), str(entry["sha256"])) for name, entry in document.items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}

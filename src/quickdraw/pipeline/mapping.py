@@ -67,10 +67,11 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A task is done: `cost` pictures were its share, `new` parts it made, from files of these digests."""
+    """A task is done: `cost` pictures were its share; of its `parts` it made `new`, from files of these digests."""
 
     key: EpisodeKey
     cost: int
+    parts: int
     new: int
     sources: Mapping[str, FileDigest]
 
@@ -98,7 +99,7 @@ class RowsTask:
             rows = shop.source.rows(plan)
             refuse_changed(shop.source, plan, plan.row_files)
             shop.store.make(part, lambda folder: write_rows(folder, rows))
-        return Made(plan.key, self.cost, int(new), digests)
+        return Made(plan.key, self.cost, 1, int(new), digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,12 @@ class PicturesTask:
         if rule and survey and shop.lacks(track := track_fingerprint(clip, rule.thresholds)):
             shop.store.make(track, partial(self._follow, survey, shop.store.folder(clip) / CLIP))
             new += 1
-        return Made(plan.key, self.cost, new, digests)
+        return Made(plan.key, self.cost, 1 + (rule is not None), new, digests)
 
     def _encode(self, folder: Path, survey: HueSurvey | None) -> None:
-        clip, source = folder / CLIP, self.workshop.source
-        transcode(source.frame_plan(self.plan, self.camera), clip, self.workshop.encoding)
-        refuse_changed(source, self.plan, [self.plan.videos[self.camera]])
+        clip, source, plan = folder / CLIP, self.workshop.source, self.plan
+        transcode(source.frame_plan(plan, self.camera), clip, self.workshop.encoding)
+        refuse_changed(source, plan, [plan.videos[self.camera], *plan.row_files])  # the frame plan is of those
         with _ours():
             self._count(clip, folder / PICTURES, survey)
 

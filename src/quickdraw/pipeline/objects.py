@@ -21,14 +21,14 @@ from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.columns import NewFeature, put_feature
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.pipeline.built import NORMALIZATION, SUMMARY, BuiltDataset, read_built
+from quickdraw.pipeline.built import BuiltDataset, read_built
 from quickdraw.pipeline.cubes import SplitCubes, split_cubes
 from quickdraw.pipeline.executors import Executor
-from quickdraw.pipeline.inventory import FILES, LOG, take_inventory
+from quickdraw.pipeline.inventory import take_inventory
 from quickdraw.pipeline.links import link
+from quickdraw.pipeline.places import INVENTORY, LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import publish, refuse_unplaceable, staging
-from quickdraw.pipeline.trace import PROVENANCE
 from quickdraw.pipeline.traced_cubes import keep_tracks, with_cubes
 from quickdraw.pipeline.tracking import track_file
 
@@ -49,7 +49,7 @@ def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progr
         target = folder / "dataset"
         _write(built, target, cubes=cubes, tracks=tracks)
         _link_rest(dataset, target)
-        if (dataset / FILES).exists():
+        if (dataset / INVENTORY).exists():
             take_inventory(target, executor)
         publish(target, dataset)
     return cubes
@@ -202,5 +202,5 @@ def _link_rest(dataset: Path, target: Path) -> None:
         place = target / folder.relative_to(dataset)
         place.mkdir(parents=True, exist_ok=True)
         for name in files:
-            if not (place / name).exists() and str((folder / name).relative_to(dataset)) != FILES:
+            if not (place / name).exists() and str((folder / name).relative_to(dataset)) != INVENTORY:
                 link(folder / name, place / name)

@@ -69,7 +69,7 @@ class PartStore:
         return sum(1 for _ in self.root.glob("[!.]*"))
 
     def make(self, part: str, fill: Callable[[Path], None]) -> None:
-        """Let `fill` write a part's files into a new folder; it is there, on the disk, when all of them are."""
+        """Let `fill` write a part's files into a new folder; it gets its name when all of them are on the disk."""
         self.root.mkdir(parents=True, exist_ok=True)
         growing = Path(tempfile.mkdtemp(prefix=GROWING, dir=self.root))
         try:
@@ -85,6 +85,6 @@ class PartStore:
     def clear(self) -> None:
         """Remove what was begun and never finished; nobody may be at it any more."""
         for growing in self.root.glob(f"{GROWING}*"):
-            shutil.rmtree(growing)
+            shutil.rmtree(growing, ignore_errors=True)
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()

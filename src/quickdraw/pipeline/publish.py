@@ -19,10 +19,10 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.durable import sync, sync_tree
 from quickdraw.pipeline.exchange import exchanged
 from quickdraw.pipeline.interrupts import interrupts_deferred
+from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.trace import read_provenance
 
-DOCUMENTS = {"normalization_stats.json", "summary.json", "provenance.json", "progress.log"}
-OWN = {*DOCUMENTS, "media", "measured", "fingerprints"}  # and the splits
+OWN = {NORMALIZATION, SUMMARY, PROVENANCE, LOG, "media", "measured", "fingerprints"}  # and the splits
 LOCK, PARTS = "lock", "parts"
 
 
@@ -34,6 +34,11 @@ def _staging_folder(output: Path) -> Path:
 def _retired_folder(output: Path) -> Path:
     """Where the dataset that was at `output` waits while the new one takes its place."""
     return output.parent / f".{output.name}.retired"
+
+
+def parts_folder(output: Path) -> Path:
+    """Where the finished parts of a build for `output` lie until it is published."""
+    return _staging_folder(output) / PARTS
 
 
 def index_file(output: Path) -> Path:
@@ -109,7 +114,9 @@ def staging(output: Path) -> Iterator[Path]:
             yield folder
         finally:
             _clear(folder)
-            if not (folder / PARTS).exists():
+            if output.exists():
+                shutil.rmtree(retired, ignore_errors=True)
+            if not parts_folder(output).exists():
                 shutil.rmtree(folder, ignore_errors=True)
             for parent in made:
                 if parent.is_dir() and not any(parent.iterdir()):
@@ -126,17 +133,27 @@ def _clear(folder: Path) -> None:
 @contextmanager
 def _hold(folder: Path, output: Path) -> Iterator[None]:
     """Lock a staging folder, and say in it who does. The lock dies with its owner, however that ends."""
-    with (folder / LOCK).open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise _refusal(output, f"another build into it is running ({_holder(lock)})", "one at a time") from error
-        if not _is_still_there(lock, folder / LOCK):  # its builder finished just now and removed it
+    try:
+        lock = (folder / LOCK).open("a+")
+    except FileNotFoundError as error:  # its builder finished just now and removed it
+        raise _refusal(output, "another build into it has just ended", "another try") from error
+    with lock:
+        _take(lock, output)
+        if not _is_still_there(lock, folder / LOCK):
             raise _refusal(output, "another build into it has just ended", "another try")
         lock.truncate(0)
         lock.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S %z')}")
         lock.flush()
         yield
+
+
+def _take(lock: TextIO, output: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise _refusal(output, f"another build into it is running ({_holder(lock)})", "one at a time") from error
+    except OSError as error:
+        raise _refusal(output, f"a file system without locks ({error.strerror})", "one with flock") from error
 
 
 def _holder(lock: TextIO) -> str:
@@ -149,16 +166,15 @@ def _is_still_there(lock: TextIO, path: Path) -> bool:
 
 
 def publish(dataset: Path, output: Path) -> None:
-    """Put the finished folder in its place, down to the disk; the one that was there is removed last."""
+    """Put the finished folder in its place, down to the disk; what was there is left for `staging` to remove."""
     sync_tree(dataset)
     with interrupts_deferred():
         if not output.exists():
             dataset.rename(output)
-        elif exchanged(dataset, output):
-            shutil.rmtree(dataset, ignore_errors=True)
-        else:
+        elif not exchanged(dataset, output):
             _rename_both(dataset, output)
         sync(output.parent)
+        sync(dataset.parent)
 
 
 def _rename_both(dataset: Path, output: Path) -> None:
@@ -170,4 +186,3 @@ def _rename_both(dataset: Path, output: Path) -> None:
     except OSError:
         retired.rename(output)
         raise
-    shutil.rmtree(retired, ignore_errors=True)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
-from quickdraw.errors import Refused
+from quickdraw.errors import Refused, VideoError
 from quickdraw.pipeline.links import link
 from quickdraw.pipeline.parts import CLIP, PICTURES, TRACK, PartStore
-from quickdraw.pipeline.places import CLIP_PLACE, PICTURES_PLACE, TRACK_PLACE
-from quickdraw.pipeline.trace import PROVENANCE, read_provenance
+from quickdraw.pipeline.places import CLIP_PLACE, PICTURES_PLACE, PROVENANCE, TRACK_PLACE
+from quickdraw.pipeline.trace import read_provenance
 from quickdraw.video.checksums import packet_crcs
 
 
@@ -70,7 +72,7 @@ def _sound(files: Mapping[str, Path]) -> bool:
     try:
         arrays = {name: _arrays(file) for name, file in files.items() if name != CLIP}
         return CLIP not in files or np.array_equal(packet_crcs(files[CLIP]), arrays[PICTURES]["crc32"])
-    except Exception:  # whatever is wrong with a file, it is no part
+    except (OSError, ValueError, LookupError, EOFError, VideoError, BadZipFile, zlib.error):
         return False
 
 

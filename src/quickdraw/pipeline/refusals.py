@@ -35,7 +35,7 @@ def _summary(refused: Refused) -> Iterator[str]:
         return
     faults = len(refused.faults)
     where = f" in {refused.bad_runs} of {refused.runs} runs" if refused.runs and refused.bad_runs else ""
-    yield f"refused: {faults} fault{'s' if faults != 1 else ''}{where}; nothing was touched"
+    yield f"refused: {faults} fault{'s' if faults != 1 else ''}{where}; nothing was published"
 
 
 def _print_table(faults: Iterable[Fault]) -> None:

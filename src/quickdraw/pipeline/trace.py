@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
-
-PROVENANCE = "provenance.json"
+from quickdraw.pipeline.places import PROVENANCE
 
 
 def read_provenance(dataset: Path) -> dict[str, Any]:

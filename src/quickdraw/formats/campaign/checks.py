@@ -21,7 +21,7 @@ def metadata_faults(where: str, info: RunInfo, acceptance: Acceptance) -> Iterat
     if document.status != READY:
         found = "missing" if document.status is None else repr(document.status)
         yield Fault(where, "status", found, repr(READY), path=info.path)
-    if acceptance.require_green and (found := _not_green(document.validation)):
+    if acceptance.require_green and (found := _not_green(document.validation or Validation())):
         yield Fault(where, "validation", found, "every check green", path=info.path,
                     option=override("require_green=false"))  # fmt: skip
 
@@ -34,17 +34,18 @@ def metadata_warnings(info: RunInfo) -> Iterator[str]:
 
 def _not_green(validation: Validation) -> str:
     """What the checks lack, or nothing. The verdict is derived where an older collector did not write it."""
-    bad = [check for check in validation.checks if check.level != GREEN]
+    checks = validation.checks or []
+    bad = [check for check in checks if check.level != GREEN]
     if bad:
-        return f"{len(bad)} of {len(validation.checks)} checks not green: {'; '.join(map(_said, bad))}"
+        return f"{len(bad)} of {len(checks)} checks not green: {'; '.join(map(_said, bad))}"
     if validation.all_green is False:
         return "all_green false"
-    return "" if validation.checks or validation.all_green else "missing (no checks)"
+    return "" if checks or validation.all_green else "missing (no checks)"
 
 
 def _said(check: Check) -> str:
     detail = f", {check.detail}" if check.detail else ""
-    return f"{check.check} ({check.level}{detail})"
+    return f"{check.check or 'a check'} ({check.level}{detail})"
 
 
 def camera_faults(where: str, path: str, times: FrameTimes, acceptance: Acceptance) -> Iterator[Fault]:

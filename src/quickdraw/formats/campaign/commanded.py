@@ -17,7 +17,7 @@ from quickdraw.formats.campaign.records import CommandedRow, read_rows
 class Commanded:
     """Of the ticks in a window: how many there are, were clamped, were re-anchored (None: not recorded).
 
-    `idle_share` is the share of ticks whose target is that of the tick before.
+    `idle_share` is the share of ticks whose target is that of the tick before, None where no target was recorded.
     """
 
     ticks: int
@@ -37,7 +37,8 @@ def count_commanded(path: Path, t_lo_ns: int, t_hi_ns: int) -> Commanded | None:
     lo_s, hi_s = t_lo_ns / NS_PER_S, t_hi_ns / NS_PER_S
     inside = [number for number, row in enumerate(read.rows) if row.t is not None and lo_s <= row.t <= hi_s]
     rows = [read.rows[number] for number in inside]
-    idle = [_target(read.rows[number]) == _target(read.rows[number - 1]) for number in inside if number]
+    told = any(row.target_world_xyz_mm for row in rows)
+    idle = [_target(read.rows[number]) == _target(read.rows[number - 1]) for number in inside if number and told]
     return Commanded(
         ticks=len(rows),
         clamped=_times([row.clamped_by_workspace for row in rows]),

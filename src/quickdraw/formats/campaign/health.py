@@ -12,6 +12,7 @@ from quickdraw.errors import Fault
 from quickdraw.formats.campaign.acceptance import Acceptance, override
 
 HEALTHY = {"report_alive": 1.0, "error_code": 0.0, "mode": 1.0, "connected": 1.0}
+MOST_SPANS_TOLD = 10
 FLAGS = ("report_alive", "connected")
 
 
@@ -46,8 +47,9 @@ def _ill(vitals: Vitals) -> Iterator[tuple[str, str]]:
     for name, values in vitals.values.items():
         spans = list(_spans(values, HEALTHY[name]))
         if spans:
-            told = (_span(name, float(values[a]), vitals.t_ns[[a, b - 1]] / NS_PER_S, b - a) for a, b in spans)
-            yield name, ", ".join(told)
+            told = [_span(name, float(values[a]), vitals.t_ns[[a, b - 1]] / NS_PER_S, b - a) for a, b in spans]
+            more = f" and {len(told) - MOST_SPANS_TOLD} more times" if len(told) > MOST_SPANS_TOLD else ""
+            yield name, ", ".join(told[:MOST_SPANS_TOLD]) + more
 
 
 def _spans(values: Float64, healthy: float) -> Iterator[tuple[int, int]]:

@@ -250,7 +250,8 @@ def _matrix(rows: list[list[float]] | None) -> Float64 | None:
 
 
 def _provenance(document: RunJson, matrix: Float64 | None) -> dict[str, Any]:
-    levels = [check.level for check in document.validation.checks]
+    checks = document.validation.checks if document.validation else None
+    levels = [check.level for check in checks or []]
     return {
         "status": document.status,
         "stopped_by": document.stopped_by,

@@ -125,15 +125,15 @@ class Provenance(msgspec.Struct):
 class Check(msgspec.Struct):
     """One of the collector's own checks of a run: `pass`, `warn` or `fail`."""
 
-    check: str = ""
-    level: str = ""
-    detail: str = ""
+    check: str | None = None
+    level: str | None = None
+    detail: str | None = None
 
 
 class Validation(msgspec.Struct):
     """The collector's checks, which every version writes, and its verdict, which older ones do not."""
 
-    checks: list[Check] = []
+    checks: list[Check] | None = None
     all_green: bool | None = None
 
 
@@ -143,7 +143,7 @@ class RunJson(msgspec.Struct):
     status: str | None = None
     stopped_by: str | None = None
     provenance: Provenance = msgspec.field(default_factory=Provenance)
-    validation: Validation = msgspec.field(default_factory=Validation)
+    validation: Validation | None = None
 
 
 NOT_JSON = re.compile(rb"-?\b(?:NaN|Infinity)\b")

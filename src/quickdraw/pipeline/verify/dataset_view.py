@@ -11,7 +11,7 @@ from typing import Any
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot import schema
 from quickdraw.pipeline.documents import FINGERPRINT
-from quickdraw.pipeline.trace import PROVENANCE
+from quickdraw.pipeline.places import PROVENANCE
 from quickdraw.pipeline.verify.json_reading import read_object, refusal
 from quickdraw.pipeline.verify.split_view import SplitView
 

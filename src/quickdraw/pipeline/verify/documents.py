@@ -8,9 +8,8 @@ from typing import Any
 from quickdraw.core.episode import EpisodeKey
 from quickdraw.core.grid import grid_over, to_ns
 from quickdraw.core.split import SplitRule, make_splits
-from quickdraw.pipeline.built import SUMMARY
 from quickdraw.pipeline.documents import WINDOW
-from quickdraw.pipeline.trace import PROVENANCE
+from quickdraw.pipeline.places import PROVENANCE, SUMMARY
 from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance, Traced
 from quickdraw.pipeline.verify.json_reading import read_object
 from quickdraw.pipeline.verify.ledger import Ledger

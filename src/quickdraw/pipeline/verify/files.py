@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quickdraw.formats.lerobot import schema
 from quickdraw.pipeline.digests import digest
-from quickdraw.pipeline.inventory import FILES as INVENTORY
+from quickdraw.pipeline.places import INVENTORY
 from quickdraw.pipeline.verify.dataset_view import DatasetView
 from quickdraw.pipeline.verify.json_reading import read_object
 from quickdraw.pipeline.verify.ledger import Ledger

@@ -9,7 +9,7 @@ from typing import Any
 from quickdraw.core.normalization import for_training, pinned
 from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.lerobot import schema
-from quickdraw.pipeline.built import NORMALIZATION, SUMMARY
+from quickdraw.pipeline.places import NORMALIZATION, SUMMARY
 from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance
 from quickdraw.pipeline.verify.json_reading import read_object
 from quickdraw.pipeline.verify.ledger import Ledger, first_of

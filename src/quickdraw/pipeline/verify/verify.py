@@ -7,8 +7,8 @@ from pathlib import Path
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.places import PROVENANCE
 from quickdraw.pipeline.progress import Progress
-from quickdraw.pipeline.trace import PROVENANCE
 from quickdraw.pipeline.verify.alignment import SWEEP, check_alignment
 from quickdraw.pipeline.verify.cubes import check_cubes
 from quickdraw.pipeline.verify.dataset_view import DatasetView
