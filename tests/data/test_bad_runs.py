@@ -90,7 +90,11 @@ def test_a_skipped_run_is_left_out_with_its_reasons_and_splits_are_made_of_the_o
     plan = planned(five, SKIP)
     assert splits(plan) == {"train": [THREE], "val": [TWO], "eval_purple": [FIVE]}
     assert left_out(plan) == [ONE, FOUR]
-    assert [fault.field for rejected in plan.rejected for fault in rejected.faults] == ["status", "validation", "status"]
+    assert [fault.field for rejected in plan.rejected for fault in rejected.faults] == [
+        "status",
+        "validation",
+        "status",
+    ]
 
 
 SIZE = "override: +source.allow_mixed_cameras=true"

@@ -20,7 +20,7 @@ from quickdraw.pipeline.build import build
 from quickdraw.pipeline.disk import disk_faults, estimated_bytes
 from quickdraw.pipeline.plan import make_plan
 from quickdraw.pipeline.progress import PlainProgress
-from quickdraw.pipeline.publish import parts_folder
+from quickdraw.pipeline.publish import parts_folder, refuse_unfit
 
 type Once = Callable[[str, Callable[[Path], None]], Path]
 
@@ -196,6 +196,14 @@ def random_bytes(path: Path) -> None:
     path.write_bytes(data)
 
 
+def exchange(one: Path, other: Path) -> None:
+    """Each under the name of the other."""
+    first, second = one.read_bytes(), other.read_bytes()
+    for path, data in ((one, second), (other, first)):
+        path.unlink()
+        path.write_bytes(data)
+
+
 @pytest.mark.parametrize(
     ("damage", "anew"),
     [
@@ -206,7 +214,8 @@ def random_bytes(path: Path) -> None:
         (lambda d: random_bytes(next(d.glob("train/videos/*/*/*.mp4"))), 0),
         (lambda d: random_bytes(next(d.glob("val/data/*/*.parquet"))), 0),
         (lambda d: (d / "train/meta/stats.json").write_bytes((d / "val/meta/stats.json").read_bytes()), 0),
-        (lambda d: (d / "train/data/chunk-000/file-007.parquet").write_bytes(b"orphan"), 0),
+        (lambda d: exchange(*sorted(d.glob("measured/scene_right/*/ep_0000.track.npz"))[:2]), 2),
+        (lambda d: exchange(*sorted(d.glob("media/scene_right/*/ep_0000.mp4"))[:2]), 2),
         (lambda d: (d / "summary.json").unlink(), 0),
         (lambda d: (d / "fingerprints/files.json").write_text("[]"), 0),
     ],
@@ -297,3 +306,59 @@ def test_finished_parts_count_as_disk_that_is_not_needed_again(place: Place, mon
     clip.parent.mkdir(parents=True)
     clip.write_bytes(bytes(needed // 3))
     assert disk_faults(plan, settings) == []
+
+
+@pytest.mark.parametrize("file", ["rows.npz", "clip.mp4", "pictures.npz", "track.npz"])
+@pytest.mark.parametrize("how", ["a byte", "cut", "gone", "another's"])
+def test_an_unfinished_builds_part_that_is_damaged_is_made_again(
+    file: str, how: str, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, options = place.digests(), ["+source.rehash=true"]
+    shutil.rmtree(place.output)
+    monkeypatch.setattr("quickdraw.pipeline.build._Stages.publish", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        place.build(*options)
+    monkeypatch.undo()
+    path, other = sorted(parts_folder(place.output).rglob(file))[:2]
+    match how:
+        case "a byte":
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 1
+            path.write_bytes(data)
+        case "cut":
+            path.write_bytes(path.read_bytes()[:-1])
+        case "gone":
+            path.unlink()
+        case _:
+            path.write_bytes(other.read_bytes())
+    assert place.build(*options) == f"1 parts made, {parts_of(place) - 1} there already"
+    assert place.digests() == whole
+
+
+def test_a_file_that_no_build_put_into_the_dataset_is_not_removed(place: Place) -> None:
+    for name in ("train/notes.txt", "train/data/chunk-000/file-009.parquet"):
+        (place.output / name).write_text("mine")
+    with pytest.raises(Refused, match=r"besides a dataset train/data/chunk-000/file-009.parquet, train/notes.txt"):
+        refuse_unfit(place.output)
+
+
+@pytest.mark.parametrize("name", [".d.building", ".d.building/lock", ".d.building/parts", ".d.index"])
+def test_what_stands_in_the_hidden_places_and_is_not_a_builds_is_told(name: str, place: Place) -> None:
+    path = place.output.parent / name
+    path.parent.mkdir(exist_ok=True)
+    if name in (".d.building", ".d.building/parts"):
+        path.write_text("mine")
+    else:
+        path.unlink(missing_ok=True)
+        path.mkdir()
+    with pytest.raises(Refused, match=f"{path}: dir: found something that no build put there") as refusal:
+        refuse_unfit(place.output)
+    assert len(refusal.value.faults) == 1
+
+
+def test_rubbish_where_parts_grow_and_in_the_index_is_no_stumbling_block(place: Place) -> None:
+    parts = parts_folder(place.output)
+    parts.mkdir(parents=True)
+    (parts / ".growing-f").write_text("rubbish")
+    (place.output.parent / ".d.index").write_text("[" * 100_000 + "\n")
+    assert place.build() == "up to date"

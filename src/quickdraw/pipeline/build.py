@@ -118,6 +118,8 @@ class _Stages:
         self.progress.note(f"{new} parts made, {sum(result.parts for result in made) - new} there already")
         if rejected and settings.on_bad_run == "refuse":
             raise Refused(faults_of(merged(rejected)), len(plans))
+        for fault in faults_of(merged(rejected)):
+            self.progress.note(f"not built: {fault}")
         return without(self.plan, rejected, settings) if rejected else self.plan, digests
 
     def fragments(self, digests: Digests) -> dict[str, tuple[Fragment, ...]]:

@@ -76,5 +76,5 @@ def _entry(line: bytes) -> _Entry | None:
     try:
         read = json.loads(line)
         return str(read["path"]), (FileStamp(int(read["bytes"]), int(read["mtime_ns"])), str(read["sha256"]))
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None

@@ -16,7 +16,9 @@ from quickdraw.core.grid import Int64
 from quickdraw.core.hues import Peak
 from quickdraw.core.statistics import Statistics, of_histogram
 from quickdraw.pipeline.digests import FileDigest
-from quickdraw.pipeline.parts import CLIP, PICTURES, ROWS, TRACK, PartStore
+from quickdraw.pipeline.part_files import CLIP, CLIP_DIGEST, PART, PICTURES, ROWS, TRACK, clip_digest
+from quickdraw.pipeline.parts import PartStore
+from quickdraw.video.checksums import packet_crcs
 
 PEAK = [("name", "U8"), ("hue_bin", "i8"), ("saturation", "f8")]
 
@@ -52,7 +54,7 @@ class Fragment:
     def rows(self) -> Mapping[str, Float32]:
         """Feature name -> `(T, D)` float32."""
         with np.load(self.store.folder(self.rows_part) / ROWS) as arrays:
-            return dict(arrays)
+            return {name: array for name, array in arrays.items() if name != PART}
 
     def clip(self, camera: str) -> Path:
         """The camera's encoded pictures, one a row."""
@@ -86,21 +88,29 @@ class Fragment:
         return read_track(self.track_file(camera))
 
 
-def write_rows(folder: Path, arrays: Mapping[str, Float32]) -> None:
-    """A rows part."""
-    columns: dict[str, Any] = dict(arrays)
+def write_rows(folder: Path, part: str, arrays: Mapping[str, Float32]) -> None:
+    """An episode's rows."""
+    columns: dict[str, Any] = {PART: part, **arrays}
     np.savez(folder / ROWS, **columns)
 
 
-def write_pictures(path: Path, counts: Int64, pictures: int, crcs: npt.NDArray[np.uint32]) -> None:
-    """What was measured of a clip: its histogram `(3, 256)` over so many sampled pictures, and CRCs `(T,)`."""
-    np.savez(path, counts=counts, pictures=pictures, crc32=crcs)
+def write_pictures(clip: Path, part: str, counts: Int64, pictures: int) -> None:
+    """What was measured of a clip, beside it: a histogram `(3, 256)` over so many sampled pictures, CRCs `(T,)`."""
+    crcs = packet_crcs(clip)
+    measured: dict[str, Any] = {
+        PART: part,
+        "counts": counts,
+        "pictures": pictures,
+        "crc32": crcs,
+        CLIP_DIGEST: clip_digest(clip),
+    }
+    np.savez(clip.with_name(PICTURES), **measured)
 
 
-def write_track(path: Path, track: Track) -> None:
+def write_track(path: Path, part: str, track: Track) -> None:
     """What a camera saw of the cubes."""
     peaks = np.array([(name, peak.hue_bin, peak.saturation) for name, peak in track.peaks.items()], PEAK)
-    np.savez(path, sightings=track.sightings, peaks=peaks)
+    np.savez(path, part=part, sightings=track.sightings, peaks=peaks)
 
 
 def read_track(path: Path) -> Track:

@@ -47,6 +47,12 @@ def read_inventory(dataset: Path) -> dict[str, FileDigest]:
         return {}
 
 
+def unlisted(dataset: Path) -> set[str]:
+    """Files in a dataset that its build did not put there; none are known where it has no inventory."""
+    inventory = read_inventory(dataset)
+    return set(files_of(dataset)) - set(inventory) if inventory else set()
+
+
 def is_whole(dataset: Path, index: DigestIndex) -> bool:
     """Whether a dataset consists of the files of its inventory; files the index does not know are read."""
     inventory = read_inventory(dataset)

@@ -19,19 +19,11 @@ from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.digests import FileDigest, digest, stamp_of
 from quickdraw.pipeline.fragments import write_pictures, write_rows, write_track
-from quickdraw.pipeline.parts import (
-    CLIP,
-    PICTURES,
-    TRACK,
-    PartStore,
-    clip_fingerprint,
-    rows_fingerprint,
-    track_fingerprint,
-)
+from quickdraw.pipeline.part_files import CLIP, CLIP_KIND, ROWS_KIND, TRACK, TRACK_KIND, Kind
+from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
 from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.source import Source
 from quickdraw.pipeline.tracking import STRIDE, HueSurvey, track_file
-from quickdraw.video.checksums import packet_crcs
 from quickdraw.video.decoding import as_rgb, pictures
 from quickdraw.video.encoding import Encoding
 from quickdraw.video.transcode import transcode
@@ -47,9 +39,9 @@ class Workshop:
     store: PartStore
     published: Published
 
-    def lacks(self, part: str) -> bool:
+    def lacks(self, part: str, kind: Kind) -> bool:
         """Whether a part has to be made."""
-        return not self.store.has(part) and not self.published.hand_on(part, self.store)
+        return not self.store.has_sound(part, kind) and not self.published.hand_on(part, self.store)
 
     def digests(
         self, plan: EpisodePlan, files: Iterable[str], known: Mapping[str, FileDigest]
@@ -94,11 +86,11 @@ class RowsTask:
         shop, plan = self.workshop, self.plan
         digests = shop.digests(plan, plan.row_files, self.known)
         part = rows_fingerprint(shop.source, plan, digests)
-        new = shop.lacks(part)
+        new = shop.lacks(part, ROWS_KIND)
         if new:
             rows = shop.source.rows(plan)
             refuse_changed(shop.source, plan, plan.row_files)
-            shop.store.make(part, lambda folder: write_rows(folder, rows))
+            shop.store.make(part, lambda folder: write_rows(folder, part, rows))
         return Made(plan.key, self.cost, 1, int(new), digests)
 
 
@@ -127,22 +119,22 @@ class PicturesTask:
         rule = shop.cubes if shop.cubes and self.camera in shop.cubes.cameras else None
         survey = HueSurvey(rule.thresholds) if rule else None
         new = 0
-        if shop.lacks(clip):
-            shop.store.make(clip, partial(self._encode, survey=survey))
+        if shop.lacks(clip, CLIP_KIND):
+            shop.store.make(clip, partial(self._encode, clip, survey))
             new += 1
-        if rule and survey and shop.lacks(track := track_fingerprint(clip, rule.thresholds)):
-            shop.store.make(track, partial(self._follow, survey, shop.store.folder(clip) / CLIP))
+        if rule and survey and shop.lacks(track := track_fingerprint(clip, rule.thresholds), TRACK_KIND):
+            shop.store.make(track, partial(self._follow, track, survey, shop.store.folder(clip) / CLIP))
             new += 1
         return Made(plan.key, self.cost, 1 + (rule is not None), new, digests)
 
-    def _encode(self, folder: Path, survey: HueSurvey | None) -> None:
+    def _encode(self, part: str, survey: HueSurvey | None, folder: Path) -> None:
         clip, source, plan = folder / CLIP, self.workshop.source, self.plan
         transcode(source.frame_plan(plan, self.camera), clip, self.workshop.encoding)
         refuse_changed(source, plan, [plan.videos[self.camera], *plan.row_files])  # the frame plan is of those
         with _ours():
-            self._count(clip, folder / PICTURES, survey)
+            self._count(clip, part, survey)
 
-    def _count(self, clip: Path, target: Path, survey: HueSurvey | None) -> None:
+    def _count(self, clip: Path, part: str, survey: HueSurvey | None) -> None:
         """Count colours in the pictures lerobot would sample; survey hues in the same pass."""
         encoding, sampled = self.workshop.encoding, set(sampled_frames(self.plan.frames).tolist())
         stride = sampled_stride(encoding.height_px, encoding.width_px)
@@ -152,16 +144,16 @@ class PicturesTask:
                 counts += histogram(np.ascontiguousarray(as_rgb(picture)[::stride, ::stride]))
             if survey and number % STRIDE == 0:
                 survey.add(as_rgb(picture))
-        write_pictures(target, counts, len(sampled), packet_crcs(clip))
+        write_pictures(clip, part, counts, len(sampled))
 
-    def _follow(self, survey: HueSurvey, clip: Path, folder: Path) -> None:
+    def _follow(self, part: str, survey: HueSurvey, clip: Path, folder: Path) -> None:
         """Follow the cubes through all pictures; a clip that was ready-made has not been surveyed yet."""
         with _ours():
             if survey.pictures:
                 track = survey.learnt().follow(pictures(clip), self.plan.frames)
             else:
                 (track,) = track_file(clip, [self.plan.frames], survey.thresholds)
-        write_track(folder / TRACK, track)
+        write_track(folder / TRACK, part, track)
 
 
 @contextmanager

@@ -19,10 +19,10 @@ from quickdraw.core.fingerprint import fingerprint
 from quickdraw.core.hues import CubeThresholds
 from quickdraw.pipeline.digests import FileDigest
 from quickdraw.pipeline.durable import sync_tree
+from quickdraw.pipeline.part_files import Kind, are_sound
 from quickdraw.pipeline.source import Source
 from quickdraw.video.encoding import Encoding
 
-ROWS, CLIP, PICTURES, TRACK = "rows.npz", "clip.mp4", "pictures.npz", "track.npz"
 GROWING = ".growing-"
 
 # Raised when the code that makes a part makes other bytes than before: what older code made is then made anew.
@@ -64,6 +64,15 @@ class PartStore:
         """Whether it is finished."""
         return self.folder(part).is_dir()
 
+    def has_sound(self, part: str, kind: Kind) -> bool:
+        """Whether it is finished, and its files are as they were written; else it is not there afterwards."""
+        if not self.has(part):
+            return False
+        sound = are_sound(part, {name: self.folder(part) / name for name in kind})
+        if not sound:
+            _remove(self.folder(part))
+        return sound
+
     def __len__(self) -> int:
         """How many are finished."""
         return sum(1 for _ in self.root.glob("[!.]*"))
@@ -85,6 +94,13 @@ class PartStore:
     def clear(self) -> None:
         """Remove what was begun and never finished; nobody may be at it any more."""
         for growing in self.root.glob(f"{GROWING}*"):
-            shutil.rmtree(growing, ignore_errors=True)
+            _remove(growing)
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.durable import sync, sync_tree
 from quickdraw.pipeline.exchange import exchanged
 from quickdraw.pipeline.interrupts import interrupts_deferred
+from quickdraw.pipeline.inventory import unlisted
 from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.trace import read_provenance
 
@@ -69,9 +70,19 @@ def refuse_unplaceable(output: Path) -> None:
         raise _refusal(output, found, "a new folder below a writable one")
     if len(_staging_folder(output).name.encode()) > os.pathconf(ground, "PC_NAME_MAX"):
         raise _refusal(output, "a name too long for the file system", "a shorter name")
+    _refuse_obstructed(output)
     if output.is_mount() or Path.cwd().is_relative_to(output):
         found = "a mount point" if output.is_mount() else "the folder this command was started in"
         raise _refusal(output, f"{found}, which cannot be exchanged", "a folder below it")
+
+
+def _refuse_obstructed(output: Path) -> None:
+    """What builds keep beside a dataset must be of the kind they keep."""
+    staging, index = _staging_folder(output), index_file(output)
+    for path, right in ((staging, Path.is_dir), (staging / LOCK, Path.is_file), (staging / PARTS, Path.is_dir),
+                        (index, Path.is_file)):  # fmt: skip
+        if path.exists() and not right(path):
+            raise _refusal(path, "something that no build put there", "what a build left, or nothing: please remove it")
 
 
 def _refuse_foreign(output: Path) -> None:
@@ -82,7 +93,7 @@ def _refuse_foreign(output: Path) -> None:
     except (Refused, LookupError, TypeError) as error:
         found = "a folder that quickdraw did not build" if output.is_dir() else "a file"
         raise _refusal(output, found, expected) from error
-    foreign = sorted({path.name for path in output.iterdir()} - splits - OWN)
+    foreign = sorted({path.name for path in output.iterdir()} - splits - OWN) or sorted(unlisted(output))
     if foreign:
         raise _refusal(output, f"besides a dataset {', '.join(foreign)}", expected)
 

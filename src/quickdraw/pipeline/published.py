@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-import numpy as np
-
-from quickdraw.errors import Refused, VideoError
+from quickdraw.errors import Refused
 from quickdraw.pipeline.links import link
-from quickdraw.pipeline.parts import CLIP, PICTURES, TRACK, PartStore
+from quickdraw.pipeline.part_files import CLIP, PICTURES, TRACK, are_sound
+from quickdraw.pipeline.parts import PartStore
 from quickdraw.pipeline.places import CLIP_PLACE, PICTURES_PLACE, PROVENANCE, TRACK_PLACE
 from quickdraw.pipeline.trace import read_provenance
-from quickdraw.video.checksums import packet_crcs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Published:
     def hand_on(self, part: str, store: PartStore) -> bool:
         """Put a part of it into `store`, by further names of the same bytes; whether it is there, and undamaged."""
         files = {name: self.dataset / place for name, place in self._catalogue().get(part, {}).items()}
-        if not files or not _sound(files):
+        if not files or not are_sound(part, files):
             return False
         store.make(part, lambda folder: _link_all(files, folder))
         return True
@@ -65,21 +61,6 @@ def _files_of(episode: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
         for camera, part in parts["tracks"].items()
     }
     return places | tracks
-
-
-def _sound(files: Mapping[str, Path]) -> bool:
-    """Whether the files are what was published: a clip's pictures are those whose CRCs were taken when it was made."""
-    try:
-        arrays = {name: _arrays(file) for name, file in files.items() if name != CLIP}
-        return CLIP not in files or np.array_equal(packet_crcs(files[CLIP]), arrays[PICTURES]["crc32"])
-    except (OSError, ValueError, LookupError, EOFError, VideoError, BadZipFile, zlib.error):
-        return False
-
-
-def _arrays(path: Path) -> dict[str, Any]:
-    """All arrays of a file, read whole and so checked."""
-    with np.load(path) as arrays:
-        return dict(arrays)
 
 
 def _link_all(files: Mapping[str, Path], folder: Path) -> None:

@@ -65,8 +65,9 @@ def keep_tracks(
     rule = next(iter(cubes.values())).rule
     for episode in traced.get("episodes", []):
         if "fragments" in episode:
+            parts = _track_parts(episode, rule)
             for camera, track in zip(rule.cameras, _tracks_of(episode, tracks), strict=False):
                 place = {"camera": camera, "split": episode["split"], "number": episode["episode_index"]}
                 path = target / TRACK_PLACE.format(**place)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_track(path, track)
+                write_track(path, parts[camera], track)

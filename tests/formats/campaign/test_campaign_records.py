@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,50 @@ def test_an_undecodable_line_amid_the_others_is_refused_with_its_number(file: st
     assert fault.found.startswith("undecodable JSON (")
     assert f"{path}:8: record: found undecodable JSON" in str(fault)
     assert str(fault).endswith("expected one JSON object")
+
+
+@pytest.mark.parametrize("file", STREAMS)
+def test_two_records_on_a_line_are_refused_with_its_number(file: str, tiny: TinyRun) -> None:
+    """Else no line could be told any more, and a fault further down would be looked for beyond the file's end."""
+    tiny.write()
+    path = tiny.folder / file
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:6], lines[6].rstrip(), *lines[7:]]))
+    fault = the_fault(tiny)
+    assert (fault.path, fault.line, fault.field) == (str(path), 7, "record")
+    assert "trailing characters" in fault.found
+
+
+def test_a_record_over_two_lines_is_refused_with_both(tiny: TinyRun) -> None:
+    tiny.write()
+    path = tiny.folder / STREAMS[0]
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:6], lines[6].replace(b",", b",\n", 1), *lines[7:]]))
+    assert [fault.line for fault in refusal(tiny)] == [7, 8]
+
+
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tiny: TinyRun) -> None:
+    tiny.write()
+    path = tiny.folder / STREAMS[1]
+    path.unlink()
+    os.mkfifo(path)
+    assert "not a file" in the_fault(tiny).found
+
+
+def test_one_fault_of_many_lines_is_told_once(tiny: TinyRun) -> None:
+    for row in tiny.controller[20:]:
+        del row["yaw"]
+    tiny.write()
+    fault = the_fault(tiny)
+    assert fault.line == 21
+    assert fault.found.endswith(f"(and {len(tiny.controller) - 21} more lines)")
+
+
+def test_nothing_said_of_a_camera_is_nothing_against_it(tiny: TinyRun) -> None:
+    tiny.times["scene_left"] |= {"error": None, "stopped_early": None, "actual": None, "label": None}
+    tiny.meta["cameras"] = None
+    tiny.write()
+    assert read(tiny).controller.axes.shape == (300, 5)
 
 
 def test_every_bad_line_is_reported_and_a_torn_last_line_beside_them_is_not(tiny: TinyRun) -> None:

@@ -121,6 +121,12 @@ REFUSED: dict[str, tuple[Change, Told]] = {
         config(control={"expo": "steep"}),
         (RUN_JSON, None, "provenance.config.control.expo", "Expected `float`, got `str`",
          "the type the collector writes", "")),
+    "a camera that died, by run.json": (
+        meta(cameras=[{"label": "scene_left", "stopped_early": True}]),
+        (RUN_JSON, None, "cameras[scene_left]", "stopped_early true", "a camera that ran to the end", "")),
+    "a camera that failed, by run.json": (
+        meta(cameras=[{"label": "scene_left", "error": "read failed"}]),
+        (RUN_JSON, None, "cameras[scene_left]", "'read failed'", "a camera that ran to the end", "")),
     "a camera that died": (
         times(stopped_early=True, stopped_at_s=138.25),
         (TIMES, None, "stopped_early", "true at 138.250 s", "a camera that ran to the end", "")),

@@ -24,6 +24,10 @@ def metadata_faults(where: str, info: RunInfo, acceptance: Acceptance) -> Iterat
     if acceptance.require_green and (found := _not_green(document.validation or Validation())):
         yield Fault(where, "validation", found, "every check green", path=info.path,
                     option=override("require_green=false"))  # fmt: skip
+    for camera in document.cameras or []:
+        if camera.error or camera.stopped_early:
+            found = repr(camera.error) if camera.error else "stopped_early true"
+            yield Fault(where, f"cameras[{camera.label}]", found, "a camera that ran to the end", path=info.path)
 
 
 def metadata_warnings(info: RunInfo) -> Iterator[str]:
@@ -67,5 +71,7 @@ def camera_faults(where: str, path: str, times: FrameTimes, acceptance: Acceptan
 
 def camera_warnings(camera: str, times: FrameTimes) -> Iterator[str]:
     """What the file beside a camera's pictures gives reason to look at."""
-    if times.actual.buffersize_set is False:
+    if times.label not in (None, camera):
+        yield f"{camera}: its stamps are labelled {times.label!r}: were files exchanged?"
+    if times.actual is not None and times.actual.buffersize_set is False:
         yield f"{camera}: buffersize_set false: its pictures may be up to 4 periods older than their stamps"

@@ -5,6 +5,7 @@ The collector's JSON is Python's: it holds bare `NaN` tokens, which are read as 
 
 from __future__ import annotations
 
+import errno
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,14 +66,15 @@ class FrameTimes(msgspec.Struct):
     """`<camera>_frame_times.json`: one capture stamp [s] per picture of the camera's mp4, and how they came about."""
 
     t: list[Number]
-    error: str = ""
+    error: str | None = None
     device: str | None = None
-    stopped_early: bool = False
+    stopped_early: bool | None = None
     stopped_at_s: Number = None
     timestamp_source: str | None = None
     flipped_vertical: bool | None = None
     frames_in_mp4: int | None = None
-    actual: Actual = msgspec.field(default_factory=Actual)
+    actual: Actual | None = None
+    label: str | None = None
 
 
 class Gripper(msgspec.Struct):
@@ -137,6 +139,14 @@ class Validation(msgspec.Struct):
     all_green: bool | None = None
 
 
+class CameraEnd(msgspec.Struct):
+    """How a camera ended, as run.json tells it too."""
+
+    label: str | None = None
+    error: str | None = None
+    stopped_early: bool | None = None
+
+
 class RunJson(msgspec.Struct):
     """`run.json`."""
 
@@ -144,6 +154,7 @@ class RunJson(msgspec.Struct):
     stopped_by: str | None = None
     provenance: Provenance = msgspec.field(default_factory=Provenance)
     validation: Validation | None = None
+    cameras: list[CameraEnd] | None = None
 
 
 NOT_JSON = re.compile(rb"-?\b(?:NaN|Infinity)\b")
@@ -154,6 +165,8 @@ AT_FIELD = re.compile(r" - at `\$\.?(.*)`$")
 def _payload(path: Path, where: str) -> bytes:
     """The file's bytes with Python's non-JSON numbers replaced by null. Raises Refused where it cannot be read."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise OSError(errno.EINVAL, "not a file")
         data = path.read_bytes().removeprefix(BOM)
     except OSError as error:
         beside = ", ".join(sorted(p.name for p in path.parent.glob("*"))) or "nothing"
@@ -199,9 +212,13 @@ def read_rows[T](path: Path, where: str, kind: type[T]) -> Rows[T]:
     data = _payload(path, where)
     decoder = msgspec.json.Decoder(kind)
     try:
-        return Rows(decoder.decode_lines(data), [], 0, data)
+        rows = decoder.decode_lines(data)
     except (msgspec.DecodeError, RecursionError):
         return _read_line_by_line(data, decoder, path, where)
+    # msgspec does not mind two records on a line, or one on two; then the lines could not be told.
+    if len(rows) == data.count(b"\n") + (not data.endswith(b"\n")) or len(rows) == len(numbered_lines(data)):
+        return Rows(rows, [], 0, data)
+    return _read_line_by_line(data, decoder, path, where)
 
 
 def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: Path, where: str) -> Rows[T]:
@@ -217,7 +234,18 @@ def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: P
             if number == lines[-1][0] and read.rows:
                 return replace(read, torn=1)
             read.faults.append(_fault(error, path, where, number))
-    return read
+    return replace(read, faults=_gathered(read.faults))
+
+
+def _gathered(faults: list[Fault]) -> list[Fault]:
+    """Faults alike as one: that of the first line, and how many more lines have it."""
+    alike: dict[tuple[str, str], list[Fault]] = {}
+    for fault in faults:
+        alike.setdefault((fault.field, fault.found), []).append(fault)
+    return [
+        replace(same[0], found=f"{same[0].found} (and {len(same) - 1} more lines)") if len(same) > 1 else same[0]
+        for same in alike.values()
+    ]
 
 
 def numbered_lines(data: bytes) -> list[tuple[int, bytes]]:
