@@ -414,3 +414,14 @@ def test_the_readme_lists_every_option_with_its_default() -> None:
         (row,) = [line for line in readme.splitlines() if line.startswith(f"| `{name}` |")]
         if defaults.get(name, "null") != "null" and name != "source.cameras":
             assert f"`{defaults[name]}`" in row
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "after"),
+    [("[...,a/b]", [], ["a/b"]), ("[x,...]", ["x"], []), ("[x, ..., y]", ["x"], ["y"]), ("[...]", [], [])],
+)
+def test_three_dots_in_a_list_are_its_default_items(given: str, before: list[str], after: list[str]) -> None:
+    default = parse([PROCESSOR, "source.dir=/d"]).config.source.exclude_globs
+    assert len(default) > 3
+    found = parse([PROCESSOR, "source.dir=/d", f"source.exclude_globs={given}"]).config.source.exclude_globs
+    assert found == [*before, *default, *after]

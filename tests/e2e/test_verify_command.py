@@ -36,7 +36,7 @@ def test_a_sound_build_ends_with_0_and_a_summary(sample_dataset: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     checked, verdict = result.stdout.splitlines()
     assert checked.startswith("checked: documents ")
-    assert "fingerprints 5,684" in checked
+    assert "fingerprints 8,526" in checked
     assert "nothing wrong; " in verdict
     assert "1,421 rows, 5,684 pictures in " in verdict
     assert "decode: 5684/5684 pictures" in result.stderr

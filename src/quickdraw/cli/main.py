@@ -13,13 +13,9 @@ from quickdraw.cli.objects import objects
 from quickdraw.cli.simulate import simulate
 from quickdraw.cli.verify import verify
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-app.command()(simulate)
-app.command()(inspect)
-app.command()(objects)
-app.command()(cube_sheets)
-app.command()(lerobot_check)
-app.command()(verify)
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+for command in (inspect, verify, objects, cube_sheets, lerobot_check, simulate):
+    app.command()(command)
 
 
 @app.callback()

@@ -22,6 +22,7 @@ from quickdraw.errors import COMMAND_LINE, Fault, Refused
 COMMAND = "python -m quickdraw.data.processors"
 GROUPS = ("processor", "executor")
 DEFAULT_EXECUTOR = "local"
+DEFAULTS = "..."
 USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value ...]   (--help explains every option)"
 
 
@@ -182,13 +183,22 @@ def _set(config: Config, name: str, text: str) -> list[Fault]:
     for known, holder, attribute, kind in _options(config):
         if known == name:
             try:
-                setattr(holder, attribute, _typed(text, kind))
+                value = _typed(text, kind)
+                setattr(holder, attribute, _with_defaults(value, getattr(holder, attribute)))
             except ValueError:
                 return [_fault(name, repr(text), _kind_in_words(kind), f"+{name}=...")]
             return []
     near = difflib.get_close_matches(name, option_names(), n=3, cutoff=0.5)
     meant = f" (did you mean {' or '.join(near)}?)" if near else ""
     return [_fault("option", f"{name}{meant}", f"one of {', '.join(option_names())}", "--help explains every option")]
+
+
+def _with_defaults(value: Any, default: Any) -> Any:
+    """In a list, `...` stands for the items that are there by default."""
+    if isinstance(value, list) and DEFAULTS in value:
+        at = value.index(DEFAULTS)
+        return [*value[:at], *default, *value[at + 1 :]]
+    return value
 
 
 def _typed(text: str, kind: Any) -> Any:
@@ -231,7 +241,8 @@ def help_lines() -> Iterator[str]:
     """Every option with its default and what configs/ says of it."""
     yield USAGE
     yield ""
-    yield "x=, +x= and ++x= mean the same; values are taken verbatim; lists are written [a,b]."
+    yield "x=, +x= and ++x= mean the same; values are taken verbatim."
+    yield "lists are written [a,b]; ... in one stands for its default items."
     yield ""
     yield "  processor=<required>"
     yield f"      what is built: {', '.join(group_names('processor'))}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 LEAVE_OUT = (
     "bad runs are left out, and the others built, with +source.on_bad_run=skip; "
-    "a single one by naming it, campaign/run, in +source.exclude_globs=[...] beside what is there by default"
+    "a single one, beside what is by default, with +source.exclude_globs=[...,campaign/run]"
 )
 # Options of `source` that cannot change what is built.
 NOT_CONTENT = ("dir", "workers", "val_from", "on_bad_run", "rehash")
@@ -132,17 +132,19 @@ def run(command: Command) -> None:
     from quickdraw.pipeline.publish import refuse_unfit
 
     refuse_unfit(settings.output)
-    progress = for_this_output()
+    progress, warnings = for_this_output(), list[str]()
     with EXECUTORS[command.executor](command.config) as executor:
         plan = make_plan(settings, executor, progress)
-        for line in (*describe(plan, settings), *_idle_globs(command, plan), *_cubeless(command, settings)):
+        warnings += [*_idle_globs(command, plan), *_cubeless(command, settings)]
+        for line in (*describe(plan, settings), *warnings):
             progress.note(line)
         if command.config.dry_run:
             done = "dry run: nothing was touched"
-        elif build(plan, settings, executor, progress):
-            done = f"dataset: {settings.output}"
         else:
-            done = f"up to date: {settings.output}"
+            what = "dataset" if build(plan, settings, executor, progress) else "up to date"
+            done = f"{what}: {settings.output}"
+            for warning in warnings:  # once more, where the eye ends up
+                progress.note(warning)
     progress.note(done)
 
 
@@ -170,7 +172,8 @@ def main(arguments: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name the terminal cannot show must not end a build
     if "--help" in arguments or "-h" in arguments:
-        print("\n".join(help_lines()))
+        with contextlib.suppress(BrokenPipeError):  # `| head`
+            print("\n".join(help_lines()), flush=True)
         return 0
     if not arguments:
         return _say(USAGE, REFUSED)

@@ -15,6 +15,7 @@ from quickdraw.errors import InvariantError, Refused
 from quickdraw.formats.json_document import write_json
 from quickdraw.pipeline.agreement import merged
 from quickdraw.pipeline.cubes import Member, split_cubes
+from quickdraw.pipeline.describe import split_lines
 from quickdraw.pipeline.digests import DigestIndex, FileDigest
 from quickdraw.pipeline.documents import FINGERPRINT, provenance, summary
 from quickdraw.pipeline.executors import Executor
@@ -160,6 +161,11 @@ class _Stages:
         self.write_log()
         publish(self.dataset, self.settings.output)
         remember(self.settings.output, index)
+        if self.plan.rejected:
+            for line in split_lines(self.plan, self.settings.source.rate_hz):
+                self.progress.note(line)
+            left = f"{len(self.plan.rejected)} of {len(self.plan.rejected) + len(self.plan.episodes)} runs"
+            self.progress.note(f"left out: {left}; refused_runs in {PROVENANCE} says why")
 
     def members(self, fragments: Mapping[str, tuple[Fragment, ...]]) -> dict[str, tuple[Member, ...]]:
         """Split name -> its episodes as it packs them, each split with the cubes there is evidence for in it."""

@@ -16,9 +16,7 @@ def describe(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     rate_hz = settings.source.rate_hz
     yield from _campaign_table(plan, rate_hz)
     yield ""
-    for split in plan.splits:
-        frames = plan.frames(split)
-        yield f"{split.name:<24} {len(split.episodes):>4} episodes {frames:>9,} frames {frames / rate_hz:>9,.1f} s"
+    yield from split_lines(plan, rate_hz)
     yield ""
     if plan.splits:
         yield from _val_lines(plan, settings)
@@ -30,6 +28,13 @@ def describe(plan: BuildPlan, settings: Settings) -> Iterator[str]:
         yield f"replaces what is at {settings.output}"
     estimate, free = estimated_bytes(plan, settings), free_bytes(settings.output)
     yield f"estimated size {estimate / MB:,.0f} MB, free disk {free / MB:,.0f} MB at {settings.output}"
+
+
+def split_lines(plan: BuildPlan, rate_hz: int) -> Iterator[str]:
+    """A line a split."""
+    for split in plan.splits:
+        frames = plan.frames(split)
+        yield f"{split.name:<24} {len(split.episodes):>4} episodes {frames:>9,} frames {frames / rate_hz:>9,.1f} s"
 
 
 def _campaign_table(plan: BuildPlan, rate_hz: int) -> Iterator[str]:

@@ -24,6 +24,7 @@ class Packets:
     """The packets of a file's video stream, in the order of the file; N of them, each one picture.
 
     `crcs` `(N,)` uint32, `pts` `(N,)` int64 in units of `tick_s` seconds (the least int64 where a packet has none).
+    `discarded` is how many of them the file's edit list throws away.
     """
 
     crcs: npt.NDArray[np.uint32]
@@ -31,22 +32,31 @@ class Packets:
     tick_s: Fraction
     height_px: int
     width_px: int
+    discarded: int
 
 
 def read_packets(path: Path) -> Packets:
     """Every packet of a file. Raises VideoError where it cannot be demuxed."""
     none = int(np.iinfo(np.int64).min)
     with opened(path) as (container, stream):
-        crcs, pts = [], []
+        crcs, pts, discarded = [], [], 0
         try:
             for packet in container.demux(stream):
                 if packet.size:  # the demuxer ends with an empty one, which is none of the file's
                     crcs.append(zlib.crc32(packet))
                     pts.append(none if packet.pts is None else packet.pts)
+                    discarded += packet.is_discard
         except FFmpegError as error:
-            raise VideoError(str(path), f"unreadable ({error.strerror})", "a playable video file") from error
+            raise VideoError(str(path), f"picture {len(crcs)}: {error.strerror}", "a readable picture") from error
         tick_s = stream.time_base or Fraction(1)
-        return Packets(np.array(crcs, np.uint32), np.array(pts, np.int64), tick_s, stream.height, stream.width)
+        return Packets(
+            crcs=np.array(crcs, np.uint32),
+            pts=np.array(pts, np.int64),
+            tick_s=tick_s,
+            height_px=stream.height,
+            width_px=stream.width,
+            discarded=discarded,
+        )
 
 
 def packet_crcs(path: Path) -> npt.NDArray[np.uint32]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -73,3 +75,12 @@ def test_a_source_tree_that_misses_a_run_or_holds_another_is_told(
         "eval_purple_stack episode 0" in line and "source files: found nothing there" in line for line in findings
     )
     assert all("eval_purple_stack" in line for line in findings)
+
+
+def test_an_executor_finds_what_this_process_does(whole: Path, executor: Any, plants: ModuleType) -> None:
+    assert verify_structure(whole, executor) == []
+    plants.clip_of_another_episode(whole)
+    plants.truncated(whole)
+    found = verify_structure(whole)
+    assert {fault.field for fault in found} >= {"media", "picture count", "fingerprints"}
+    assert verify_structure(whole, executor) == found

@@ -46,10 +46,10 @@ def _pictures(film: ContainerHeader) -> tuple[int, int]:
     """How many there are, and how many of them are thrown away as far as only demuxing tells."""
     if film.samples.count and not film.is_fragmented:
         return film.samples.count, 0
-    from quickdraw.video.packets import count_packets  # here, for it costs PyAV, and few files need it
+    from quickdraw.video.checksums import read_packets  # here, for it costs PyAV, and few files need it
 
-    packets = count_packets(film.path)
-    return packets.count, packets.discarded
+    packets = read_packets(film.path)
+    return len(packets.crcs), packets.discarded
 
 
 def _hidden(film: ContainerHeader) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from quickdraw.core.episode import EpisodePlan
+from quickdraw.core.grid import Float64
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.source import Source
 from quickdraw.pipeline.verify.dataset_view import DatasetView
 from quickdraw.pipeline.verify.frozen import report_frozen, still
 from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.pictures import Shown, SplitPictures
 from quickdraw.pipeline.verify.report import Curve
-from quickdraw.pipeline.verify.source import Reread
 from quickdraw.pipeline.verify.split_view import SplitView, camera_name
 from quickdraw.pipeline.verify.sweep import SHIFTS, SweepTask, Swept, sweep
 
 SWEEP, CAMERAS = "shift sweep", "source cameras"
-FLAT = 1.1  # a curve that nowhere rises to so many times its least proves nothing
+ALIKE = 1.1  # differences within so many times the least are one: a still scene, or a camera slower than the rows
 FAR = 2.0  # another camera's pictures must be at least so many times as far away
 SOURCE_MOVES_LEVELS = 4  # what changes in the source in a second in which the dataset must not stand still
 
@@ -26,65 +30,86 @@ SOURCE_MOVES_LEVELS = 4  # what changes in the source in a second in which the d
 def check_alignment(
     dataset: DatasetView,
     shown: Mapping[str, SplitPictures],
-    reread: Mapping[tuple[str, int], Reread],
+    source: Source,
+    plans: Mapping[tuple[str, int], EpisodePlan],
+    *,
     ledger: Ledger,
     executor: Executor,
     progress: Progress,
 ) -> tuple[Curve, ...]:
-    """Every camera of every episode; their curves."""
-    tasks = [task for key in sorted(reread) for task in _tasks(dataset, shown, *key, reread[key])]
-    tasks.sort(key=lambda task: -len(task.plan.frame_index))
-    swept: dict[tuple[str, int, str], Swept] = {}
-    with progress.stage("sweep", sum(task.plan.pictures for task in tasks), "pictures") as meter:
+    """Every camera of every episode; their curves. An episode is judged once all its cameras are there."""
+    tasks = [task for key in sorted(plans) for task in _tasks(shown, source, *key, plans[key])]
+    tasks.sort(key=lambda task: -task.plan.frames)
+    cameras = Counter((task.split, task.episode) for task in tasks)
+    waiting: dict[tuple[str, int], dict[str, Swept]] = {}
+    judged: dict[tuple[str, int], tuple[list[Curve], Ledger]] = {}
+    with progress.stage("sweep", sum(task.plan.frames for task in tasks), "rows") as meter:
         for task, result in executor.run(sweep, tasks):
-            swept[task.split, task.episode, task.camera] = result
-            meter.advance(task.plan.pictures)
-    curves = []
-    for split, episode, camera in sorted(swept):
-        result, view = swept[split, episode, camera], dataset.splits[split]
-        if result.damage:
-            path, found, expected = result.damage
-            ledger.fault(SWEEP, split, found=f"episode {episode}, {camera}: {path}: {found}", expected=expected)
-            continue
-        seen = shown[split].cameras(episode).get(view.info.camera_key(camera))
-        if seen is not None:
-            others = {
-                other: swept[split, episode, other].by_camera[camera]
-                for s, e, other in sorted(swept)
-                if (s, e) == (split, episode) and other != camera and camera in swept[s, e, other].by_camera
-            }
-            curves.append(_judge(view, (episode, camera), result, others, ledger))
-            _check_still(view, (episode, camera), seen, result, ledger)
-    return tuple(curve for curve in curves if curve is not None)
+            meter.advance(task.plan.frames)
+            swept = waiting.setdefault(key := (task.split, task.episode), {})
+            swept[task.camera] = result
+            if len(swept) == cameras[key]:
+                found = Ledger(dataset.root)
+                split, seen = dataset.splits[task.split], shown[task.split].cameras(task.episode)
+                judged[key] = list(_curves(split, task.episode, seen, waiting.pop(key), found)), found
+    for key in sorted(judged):  # whatever was finished first, a report is the same
+        ledger.take(judged[key][1])
+    return tuple(curve for key in sorted(judged) for curve in judged[key][0])
 
 
 def _tasks(
-    dataset: DatasetView, shown: Mapping[str, SplitPictures], split: str, episode: int, reread: Reread
-) -> list[SweepTask]:
-    if split not in shown:
-        return []
-    seen = shown[split].cameras(episode)
-    picks = {camera_name(key): camera.picks for key, camera in seen.items() if camera.picks is not None}
-    rate_hz = dataset.splits[split].info.rate_hz
-    return [SweepTask(split, episode, camera, plan, picks, rate_hz) for camera, plan in reread.frame_plans.items()]
+    shown: Mapping[str, SplitPictures], source: Source, split: str, episode: int, plan: EpisodePlan
+) -> Iterator[SweepTask]:
+    if split in shown:
+        seen = shown[split].cameras(episode)
+        picks = {camera_name(key): camera.picks for key, camera in seen.items() if camera.picks is not None}
+        for camera in source.cameras:
+            yield SweepTask(split, episode, camera, source, plan, picks)
+
+
+def _curves(
+    split: SplitView, episode: int, shown: Mapping[str, Shown], swept: Mapping[str, Swept], ledger: Ledger
+) -> Iterator[Curve]:
+    """The curves of one episode's cameras, and in the ledger what is wrong with them."""
+    entry = split.entry(episode)
+    for camera, result in sorted(swept.items()):
+        with ledger.checking(SWEEP, split.name):
+            if result.damage:
+                found, expected = result.damage
+                ledger.fault(SWEEP, split.name, found=f"episode {episode}, {camera}: {found}", expected=expected)
+                continue
+            seen = shown.get(split.info.camera_key(camera))
+            if seen is None or entry is None:
+                continue  # what could not be decoded, or is not there, is a finding already
+            others = {name: of.by_camera[camera] for name, of in swept.items() if camera in of.by_camera}
+            curve = _judge(split, (entry, camera), result, {n: v for n, v in others.items() if n != camera}, ledger)
+            _check_still(split, (entry, camera), seen, result, ledger)
+            if curve is not None:
+                yield curve
+
+
+def verdict_of(mean_square: Float64) -> str:
+    """What a curve over `SHIFTS` says: aligned, shifted or flat."""
+    least = mean_square.min()
+    if mean_square.max() <= ALIKE * least:
+        return "flat"
+    return "shifted" if mean_square[SHIFTS.index(0)] > ALIKE * least else "aligned"
 
 
 def _judge(
-    split: SplitView, place: tuple[int, str], swept: Swept, others: Mapping[str, float], ledger: Ledger
+    split: SplitView, place: tuple[Entry, str], swept: Swept, others: Mapping[str, float], ledger: Ledger
 ) -> Curve | None:
-    episode, camera = place
+    entry, camera = place
+    where = f"episode {entry.number}, {camera}"
     if not swept.mean_square:
-        ledger.skip(SWEEP, split.name, f"episode {episode}, {camera}: too short")
+        ledger.skip(SWEEP, split.name, f"{where}: too short")
         return None
     ledger.saw(SWEEP)
     curve = np.array(swept.mean_square)
-    here, best = curve[SHIFTS.index(0)], SHIFTS[int(curve.argmin())]
-    flat = curve.max() <= FLAT * curve.min()
-    verdict = "flat" if flat else "aligned" if best == 0 else "shifted"
-    told = Curve(split.name, episode, camera, tuple(SHIFTS), swept.mean_square, dict(others), swept.rows, verdict)
-    where = f"episode {episode}, {camera}"
-    path = split.root / split.entries[episode].windows[split.info.camera_key(camera)].path
+    here, verdict = curve[SHIFTS.index(0)], verdict_of(curve)
+    path = split.root / entry.windows[split.info.camera_key(camera)].path
     if verdict == "shifted":
+        best = SHIFTS[int(curve.argmin())]
         found = f"{where}: most like its source {best:+d} rows away ({curve.min():.4g}, at 0 {here:.4g})"
         ledger.fault(SWEEP, split.name, found=found, expected="most like it at shift 0", path=path)
     elif verdict == "flat":
@@ -95,15 +120,14 @@ def _judge(
         found = f"{where}: {here:.4g} from its own source, {', '.join(near)}"
         expected = f"every other camera's at least {FAR:g} times as far"
         ledger.fault(CAMERAS, split.name, found=found, expected=expected, path=path)
-    return told
+    return Curve(split.name, entry.number, camera, tuple(SHIFTS), swept.mean_square, dict(others), swept.rows, verdict)
 
 
-def _check_still(split: SplitView, place: tuple[int, str], seen: Shown, swept: Swept, ledger: Ledger) -> None:
+def _check_still(split: SplitView, place: tuple[Entry, str], seen: Shown, swept: Swept, ledger: Ledger) -> None:
     """Where the source moves for a second, so must the dataset."""
-    episode, camera = place
-    entry = split.entries[episode]
+    entry, camera = place
     if swept.change.shape == seen.change.shape:  # else there are other rows, which is reported where they are compared
         ends = still(seen) & (swept.change > SOURCE_MOVES_LEVELS)
-        key = split.info.camera_key(camera)
-        expected = "pictures that change with their source"
-        report_frozen(split, entry, key, ends, ledger, expected)
+        report_frozen(
+            split, entry, split.info.camera_key(camera), ends, ledger, "pictures that change with their source"
+        )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
-from quickdraw.core.cubes import CUBE, Track, cube_rows
+from quickdraw.core.cubes import CUBE, VIEWS, Track, cube_rows
+from quickdraw.core.episode import Float32
+from quickdraw.core.hues import COLOURS
 from quickdraw.pipeline.fragments import read_track
-from quickdraw.pipeline.places import TRACK_PLACE
+from quickdraw.pipeline.places import PROVENANCE, TRACK_PLACE
 from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance, Traced
 from quickdraw.pipeline.verify.json_reading import refusal
 from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.split_view import SplitView
 
 CUBES = "cubes"
@@ -23,18 +27,17 @@ def check_cubes(dataset: DatasetView, split: SplitView, ours: Provenance, ledger
     if CUBE.name not in split.info.vectors:
         return
     for episode in dataset.traced(split.name):
-        if episode.tracked:
+        if episode.tracked and (entry := split.entry(episode.index)) is not None:
             with ledger.checking(CUBES, split.name):
-                _check_episode(dataset, split, ours, episode, ledger)
+                _check_episode(dataset, split, ours, (episode, entry), ledger)
 
 
-def _check_episode(dataset: DatasetView, split: SplitView, ours: Provenance, episode: Traced, ledger: Ledger) -> None:
-    places = [TRACK_PLACE.format(camera=camera, split=split.name, number=episode.index) for camera in episode.tracked]
-    tracks = [_track(dataset.root / place) for place in places]
-    height_px, width_px, _ = split.info.features[split.info.camera_key(episode.tracked[0])].shape
-    expected = cube_rows(tracks, ours.palettes[split.name], height_px * width_px)
-    entry = split.entries[episode.index]
-    found = split.column(CUBE.name)[entry.first : entry.first + entry.length]
+def _check_episode(
+    dataset: DatasetView, split: SplitView, ours: Provenance, place: tuple[Traced, Entry], ledger: Ledger
+) -> None:
+    episode, entry = place
+    expected = _expected(dataset, split, ours, episode)
+    found = split.rows_of(entry, CUBE.name)
     ledger.saw(CUBES, len(found))
     if found.shape != expected.shape:
         told, wanted = f"episode {episode.index}: {found.shape}", f"{expected.shape} of its tracks"
@@ -48,9 +51,36 @@ def _check_episode(dataset: DatasetView, split: SplitView, ours: Provenance, epi
         ledger.fault(CUBES, split.name, found=told, expected=wanted, path=split.root / "data")
 
 
+def _expected(dataset: DatasetView, split: SplitView, ours: Provenance, episode: Traced) -> Float32:
+    """What its rows should be. Raises Refused where what they are made of is not there."""
+    keys = {camera: split.info.camera_key(camera) for camera in episode.tracked}
+    if len(keys) != len(VIEWS) or not set(keys.values()) <= set(split.info.cameras) or split.name not in ours.palettes:
+        found = f"{split.name} episode {episode.index}: tracks of {', '.join(keys)}"
+        raise refusal(dataset.root / PROVENANCE, found, f"{len(VIEWS)} cameras of the split, and its palette")
+    places = [TRACK_PLACE.format(camera=camera, split=split.name, number=episode.index) for camera in keys]
+    tracks = [_track(dataset.root / place) for place in places]
+    if len({len(track.sightings) for track in tracks}) > 1:
+        raise refusal(dataset.root / places[0], f"{len(tracks[0].sightings)} rows", "as many as its other views have")
+    height_px, width_px = split.info.features[next(iter(keys.values()))].shape[:2]
+    return cube_rows(tracks, ours.palettes[split.name], height_px * width_px)
+
+
 def _track(path: Path) -> Track:
     """What was kept of a clip. Raises Refused."""
+    expected = "what was seen of the cubes"
     try:
-        return read_track(path)
-    except (BadZipFile, EOFError, OSError, ValueError, LookupError) as error:
-        raise refusal(path, f"unreadable ({error})", "what was seen of the cubes") from error
+        track = read_track(path)
+    except (
+        BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        NotImplementedError,
+    ) as error:
+        raise refusal(path, f"unreadable ({error})", expected) from error
+    if track.sightings.dtype.kind != "f" or track.sightings.shape[1:] != (len(COLOURS), 3):
+        raise refusal(path, f"{list(track.sightings.shape)} {track.sightings.dtype}", expected)
+    return track

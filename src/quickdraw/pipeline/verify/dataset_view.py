@@ -6,49 +6,97 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot import schema
+from quickdraw.pipeline.digests import FileDigest
 from quickdraw.pipeline.documents import FINGERPRINT
 from quickdraw.pipeline.places import PROVENANCE
-from quickdraw.pipeline.verify.json_reading import read_object, refusal
+from quickdraw.pipeline.verify.json_reading import read_object, typed
+from quickdraw.pipeline.verify.metadata import MOST_HZ
 from quickdraw.pipeline.verify.split_view import SplitView
 
+type Name = Annotated[str, msgspec.Meta(pattern=r"^[^/\x00]+$")]  # of a file or folder
+type Seconds = Annotated[float, msgspec.Meta(ge=-9e9, le=9e9)]  # whole nanoseconds of it fit 64 bits
 
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """One episode of provenance.json; `tracked` are the cameras its cubes were measured in."""
 
-    split: str
+class Parts(msgspec.Struct, frozen=True):
+    """What an episode was made of, as far as checks need it: cameras whose cubes were measured -> their part."""
+
+    tracks: dict[str, str] = {}
+
+
+class Traced(msgspec.Struct, frozen=True, rename={"index": "episode_index"}):
+    """One episode of provenance.json."""
+
+    split: Name
     index: int
-    campaign: str
-    run: str
+    campaign: Name
+    run: Name
     frames: int
-    t_lo_s: float
-    t_hi_s: float
-    sources: Mapping[str, Mapping[str, Any]]
-    tracked: tuple[str, ...]
+    t_lo_s: Seconds
+    t_hi_s: Seconds
+    sources: dict[Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")], FileDigest]
+    fragments: Parts = Parts()
 
     def __str__(self) -> str:
         return f"{self.campaign}/{self.run}"
 
+    @property
+    def tracked(self) -> tuple[str, ...]:
+        """The cameras its cubes were measured in."""
+        return tuple(self.fragments.tracks)
+
+
+class Built(msgspec.Struct, frozen=True):
+    """The options a dataset was built with that checks go by."""
+
+    target_hz: Annotated[int, msgspec.Meta(ge=1, le=MOST_HZ)]
+    val_frac: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    val_floor: int
+    eval_globs: tuple[str, ...]
+    exclude_globs: tuple[str, ...]
+    val_runs: tuple[str, ...]
+    lerobot_stats: str = "train"
+
+
+class Described(msgspec.Struct, frozen=True):
+    """The dimensions of a feature; `identity_dims`, where it has any, are those no normaliser may scale."""
+
+    names: list[str]
+    identity_dims: tuple[int, ...] | None = None
+
+
+class _AsWritten(msgspec.Struct, frozen=True):
+    processor: str
+    config: dict[str, Any]
+    features: dict[str, Described]
+    episodes: tuple[Traced, ...]
+    palette: dict[str, tuple[str, ...]] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """provenance.json, as far as checks need it. `fingerprinted`: its build wrote fingerprints/."""
+    """provenance.json, as far as checks need it: `config` whole, `built` the part of it that is known here.
+
+    `fingerprinted`: its build wrote fingerprints/.
+    """
 
     processor: str
     fingerprinted: bool
     config: Mapping[str, Any]
-    features: Mapping[str, Mapping[str, Any]]
+    built: Built
+    features: Mapping[str, Described]
     episodes: tuple[Traced, ...]
-    palettes: Mapping[str, list[str]]
+    palettes: Mapping[str, tuple[str, ...]]
 
     @property
     def pins(self) -> bool:
         """Whether every split carries train's statistics, with geometry pinned."""
-        return bool(self.config.get("lerobot_stats", "train") == "train")
+        return self.built.lerobot_stats == "train"
 
 
 @dataclass(frozen=True)
@@ -80,18 +128,17 @@ class DatasetView:
         path = self.root / PROVENANCE
         if not path.exists():
             return None
-        raw = read_object(path)
-        try:
-            return Provenance(
-                processor=str(raw["processor"]),
-                fingerprinted=FINGERPRINT in raw,
-                config=dict(raw["config"]),
-                features={str(name): dict(described) for name, described in raw["features"].items()},
-                episodes=tuple(_traced(episode) for episode in raw["episodes"]),
-                palettes={str(split): list(colours) for split, colours in raw.get("palette", {}).items()},
-            )
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise refusal(path, f"malformed ({error!r})", "what quickdraw writes") from error
+        document, expected = read_object(path), "what quickdraw writes"
+        raw = typed(document, _AsWritten, path, expected)
+        return Provenance(
+            processor=raw.processor,
+            fingerprinted=FINGERPRINT in document,
+            config=raw.config,
+            built=typed(raw.config, Built, path, expected),
+            features=raw.features,
+            episodes=raw.episodes,
+            palettes=raw.palette,
+        )
 
     @property
     def ours(self) -> Provenance | None:
@@ -104,17 +151,3 @@ class DatasetView:
     def traced(self, split: str) -> list[Traced]:
         """The episodes of a split, by provenance.json."""
         return [] if self.ours is None else [episode for episode in self.ours.episodes if episode.split == split]
-
-
-def _traced(episode: Mapping[str, Any]) -> Traced:
-    return Traced(
-        split=str(episode["split"]),
-        index=int(episode["episode_index"]),
-        campaign=str(episode["campaign"]),
-        run=str(episode["run"]),
-        frames=int(episode["frames"]),
-        t_lo_s=float(episode["t_lo_s"]),
-        t_hi_s=float(episode["t_hi_s"]),
-        sources={str(file): dict(stamp) for file, stamp in episode["sources"].items()},
-        tracked=tuple(episode.get("fragments", {}).get("tracks", {})),
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.tables import TableFile, data_types
+from quickdraw.pipeline.verify.dataset_view import Described
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Feature, Info
 from quickdraw.pipeline.verify.split_view import SplitView
@@ -44,7 +44,9 @@ def _of_features(info: Info) -> Iterator[tuple[str, str]]:
     for name, feature in info.features.items():
         if "/" in name:
             yield f"a feature named {name!r}", "no slash in it: statistics are stored under <feature>/<statistic>"
-        if feature.dtype == "video":
+        if not feature.shape:
+            yield f"{name}: shape []", "at least one length"
+        elif feature.dtype == "video":
             yield from _of_camera(name, feature)
         elif feature.is_vector and feature.names is not None and len(_flat(feature.names)) != feature.shape[0]:
             yield f"{name}: {len(_flat(feature.names))} names", f"{feature.shape[0]}, one per dimension"
@@ -78,8 +80,8 @@ def _of_totals(split: SplitView) -> Iterator[tuple[str, str]]:
         yield f"total_frames {info.frames}", f"{frames}, the length of all episodes"
     if info.tasks != tasks:
         yield f"total_tasks {info.tasks}", f"{tasks}, the rows of meta/tasks.parquet"
-    ends = [str(span).split(":")[-1] for span in info.splits.values()]
-    if not ends or max(int(end) for end in ends) != episodes:
+    ends = [span.split(":")[-1] for span in info.splits.values()]
+    if not ends or not all(map(str.isdecimal, ends)) or max(map(int, ends)) != episodes:
         yield f"splits {dict(info.splits)}", f'{{"train": "0:{episodes}"}}'
 
 
@@ -123,14 +125,14 @@ def _few(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers[:8])) + (", ..." if len(numbers) > 8 else "")
 
 
-def check_names(split: SplitView, described: Mapping[str, Mapping[str, Any]], ledger: Ledger) -> None:
+def check_names(split: SplitView, described: Mapping[str, Described], ledger: Ledger) -> None:
     """The features and dimensions are those provenance.json names."""
-    path = Path(split.root / schema.INFO_PATH)
+    path = split.root / schema.INFO_PATH
     with ledger.checking(INFO, split.name):
         if split.info.vectors != list(described):
             found, expected = ", ".join(split.info.vectors), ", ".join(described)
             ledger.fault(INFO, split.name, found=f"vectors {found}", expected=f"{expected} of provenance", path=path)
         for name in set(split.info.vectors) & set(described):
-            if split.info.features[name].dims() != described[name]["names"]:
+            if split.info.features[name].dims() != described[name].names:
                 found = f"{name}: other dimension names"
                 ledger.fault(INFO, split.name, found=found, expected="those of provenance.json", path=path)

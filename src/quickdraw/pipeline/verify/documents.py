@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from quickdraw.core.episode import EpisodeKey
@@ -11,7 +10,7 @@ from quickdraw.core.split import SplitRule, make_splits
 from quickdraw.pipeline.documents import WINDOW
 from quickdraw.pipeline.places import PROVENANCE, SUMMARY
 from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance, Traced
-from quickdraw.pipeline.verify.json_reading import read_object
+from quickdraw.pipeline.verify.json_reading import object_in, odd, read_object
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.split_view import SplitView, camera_name
@@ -31,7 +30,7 @@ def check_provenance(dataset: DatasetView, provenance: Provenance, ledger: Ledge
                 ledger.fault(TRACED, name, found=f"{len(there)} episodes", expected=expected, path=path)
             for entry, episode in zip(there, traced, strict=False):
                 ledger.saw(TRACED)
-                for found, expected in _unlike(entry, episode, int(provenance.config["target_hz"])):
+                for found, expected in _unlike(entry, episode, provenance.built.target_hz):
                     told = f"episode {entry.number} ({episode}): {found}"
                     ledger.fault(TRACED, name, found=told, expected=expected, path=path)
 
@@ -51,14 +50,8 @@ def _unlike(entry: Entry, episode: Traced, rate_hz: int) -> list[tuple[str, str]
 def check_rule(dataset: DatasetView, provenance: Provenance, ledger: Ledger) -> None:
     """Longest to val, computed again from the configuration and the episodes' lengths."""
     with ledger.checking(RULE, PROVENANCE):
-        config = provenance.config
-        rule = SplitRule(
-            val_frac=float(config["val_frac"]),
-            val_floor=int(config["val_floor"]),
-            eval_globs=tuple(config["eval_globs"]),
-            exclude_globs=tuple(config["exclude_globs"]),
-            val_runs=tuple(config["val_runs"]),
-        )
+        built = provenance.built
+        rule = SplitRule(built.val_frac, built.val_floor, built.eval_globs, built.exclude_globs, built.val_runs)
         held = {name: [EpisodeKey(e.campaign, e.run) for e in dataset.traced(name)] for name in dataset.splits}
         lengths = {
             key: entry.length
@@ -77,27 +70,20 @@ def check_summary(dataset: DatasetView, ledger: Ledger) -> None:
     """summary.json counts what is there."""
     path = dataset.root / SUMMARY
     with ledger.checking(SUMMED, SUMMARY):
-        told = read_object(path)
-        if sorted(told["counts"]) != sorted(dataset.splits):
-            found, expected = ", ".join(sorted(told["counts"])), ", ".join(sorted(dataset.splits))
+        summary = read_object(path)
+        parts = [object_in(summary, part, path) for part in ("counts", "splits", "split_env")]
+        if sorted(counts := parts[0]) != sorted(dataset.splits):
+            found, expected = ", ".join(sorted(counts)), ", ".join(sorted(dataset.splits))
             ledger.fault(SUMMED, SUMMARY, found=f"counts of {found}", expected=expected, path=path)
         for name, split in dataset.splits.items():
             with ledger.checking(SUMMED, name):
                 ledger.saw(SUMMED)
+                places = [summary, *(object_in(part, name, path) for part in parts if name in part)]
                 for key, right in _expected(split).items():
-                    found = _told(told, name, key)
-                    if found != right:
-                        ledger.fault(SUMMED, name, found=f"{key} {found}", expected=str(right), path=path)
-
-
-def _told(document: Mapping[str, Any], split: str, key: str) -> Any:
-    """What summary.json says: of everything, or of one split under `counts` or `splits`."""
-    if key in document:
-        return document[key]
-    for part in ("counts", "splits", "split_env"):
-        if key in (of_split := document[part].get(split, {})):
-            return of_split[key]
-    return None
+                    told: Any = next((place[key] for place in places if key in place), None)
+                    if told != right:
+                        text = ", ".join(map(odd, told)) if isinstance(told, list) else odd(told)
+                        ledger.fault(SUMMED, name, found=f"{key} {text}", expected=str(right), path=path)
 
 
 def _expected(split: SplitView) -> dict[str, Any]:
@@ -107,7 +93,7 @@ def _expected(split: SplitView) -> dict[str, Any]:
     return {
         "fps": rate_hz,
         "cameras": [camera_name(key) for key in cameras],
-        "image_hw": list(split.info.features[cameras[0]].shape[:2]),
+        "image_hw": list(split.info.features[cameras[0]].shape[:2]) if cameras else None,
         "episodes": len(lengths),
         "frames": frames,
         "steps_per_episode": frames // len(lengths),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from quickdraw.formats.lerobot.files import TOLERANCE_S
 from quickdraw.pipeline.verify.ledger import Ledger, first_of
 from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
 
 EPISODES, WINDOWS = "episodes", "video windows"
-TOLERANCE_S = 1e-4  # lerobot's, for a picture's time
 
 
 def check_episodes(split: SplitView, ledger: Ledger) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from quickdraw.formats.lerobot import schema
-from quickdraw.pipeline.digests import digest
+from quickdraw.pipeline.digests import FileDigest, digest
+from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.places import INVENTORY
+from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.verify.dataset_view import DatasetView
-from quickdraw.pipeline.verify.json_reading import read_object
+from quickdraw.pipeline.verify.json_reading import DOCUMENTS, odd, read_object
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.split_view import SplitView
 
-FILES, DIGESTS, DOCUMENTS = "files", "digests", "documents"
+FILES, DIGESTS = "files", "digests"
 FOLDERS = ("data", "meta/episodes", "videos")  # in which every file must be some episode's
 
 
@@ -49,7 +52,7 @@ def _referred(split: SplitView) -> Iterator[str]:
         yield from (window.path for window in entry.windows.values())
 
 
-def check_digests(dataset: DatasetView, ledger: Ledger) -> None:
+def check_digests(dataset: DatasetView, ledger: Ledger, executor: Executor, progress: Progress) -> None:
     """Every file is, byte by byte, the one that was built. Later additions to the folder are none of the build's."""
     path = dataset.root / INVENTORY
     if not path.exists():
@@ -60,9 +63,10 @@ def check_digests(dataset: DatasetView, ledger: Ledger) -> None:
         return
     with ledger.checking(DIGESTS, INVENTORY):
         stamps = read_object(path)
+        found = _digests(dataset.root, stamps, executor, progress)
         for name, stamp in stamps.items():
             ledger.saw(DIGESTS)
-            _check_digest(dataset, name, stamp, ledger)
+            _check_digest(dataset.root, name, stamp, found.get(name), ledger)
         for split in dataset.splits.values():
             for held in sorted(file for folder in ("meta", *FOLDERS) for file in (split.root / folder).rglob("*")):
                 if held.is_file() and str(held.relative_to(dataset.root)) not in stamps:
@@ -70,17 +74,47 @@ def check_digests(dataset: DatasetView, ledger: Ledger) -> None:
                     ledger.fault(DIGESTS, INVENTORY, found="a file it does not list", expected=expected, path=held)
 
 
-def _check_digest(dataset: DatasetView, name: str, stamp: object, ledger: Ledger) -> None:
-    if not isinstance(stamp, dict) or Path(name).is_absolute() or ".." in Path(name).parts:
+def _digests(
+    root: Path, stamps: Mapping[str, Any], executor: Executor, progress: Progress
+) -> dict[str, FileDigest | str]:
+    """File -> its digest, or why there is none, of the files inside the dataset."""
+    tasks = [DigestTask(root, name) for name, stamp in stamps.items() if _is_entry(name, stamp)]
+    found = dict[str, FileDigest | str]()
+    with progress.stage("digest", len(tasks), "files") as meter:
+        for name, result in executor.run(take_digest, tasks):
+            found[name] = result
+            meter.advance(1)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DigestTask:
+    """Read a file of a dataset through."""
+
+    root: Path
+    name: str
+
+
+def take_digest(task: DigestTask) -> tuple[str, FileDigest | str]:
+    """The file's name and digest, or what is there instead."""
+    path = task.root / task.name
+    try:
+        return task.name, digest(path) if path.is_file() else "nothing there"
+    except OSError as error:
+        return task.name, f"unreadable ({error.strerror})"
+
+
+def _is_entry(name: str, stamp: object) -> bool:
+    return isinstance(stamp, dict) and not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _check_digest(root: Path, name: str, stamp: Any, found: FileDigest | str | None, ledger: Ledger) -> None:
+    if found is None:
         expected = "a path inside the dataset, with bytes and sha256"
-        ledger.fault(DIGESTS, INVENTORY, found=f"an entry {name!r}", expected=expected)
-        return
-    path = dataset.root / name
-    if not path.is_file():
-        ledger.fault(DIGESTS, INVENTORY, found="nothing there", expected="the file that was built", path=path)
-        return
-    found = digest(path)
-    if asdict(found) != stamp:
+        ledger.fault(DIGESTS, INVENTORY, found=f"an entry {odd(name)}", expected=expected)
+    elif isinstance(found, str):
+        ledger.fault(DIGESTS, INVENTORY, found=found, expected="the file that was built", path=root / name)
+    elif asdict(found) != stamp:
         told = f"{found.bytes} bytes, sha256 {found.sha256[:12]}..."
-        expected = f"{stamp.get('bytes')} bytes, sha256 {str(stamp.get('sha256'))[:12]}..."
-        ledger.fault(DIGESTS, INVENTORY, found=told, expected=expected, path=path)
+        expected = f"{odd(stamp.get('bytes'))} bytes, sha256 {str(stamp.get('sha256'))[:12]}..."
+        ledger.fault(DIGESTS, INVENTORY, found=told, expected=expected, path=root / name)

@@ -11,19 +11,20 @@ from pathlib import Path
 import numpy as np
 
 from quickdraw.core.grid import Int64
+from quickdraw.errors import VideoError
 from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, read_fingerprints, vector_crcs
-from quickdraw.pipeline.places import CLIP_PLACE
 from quickdraw.pipeline.verify.dataset_view import DatasetView
+from quickdraw.pipeline.verify.demuxing import Compared, Demuxed, crcs_of_rows
 from quickdraw.pipeline.verify.ledger import Ledger
+from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.split_view import SplitView, VideoPart, camera_name
-from quickdraw.pipeline.verify.videos import crcs_of_rows
-from quickdraw.video.checksums import packet_crcs
+from quickdraw.pipeline.verify.sweep import SHIFTS
 
 FINGERPRINTS, MEDIA = "fingerprints", "media"
-SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5)
+NEAREST_FIRST = sorted((shift for shift in SHIFTS if shift), key=abs)
 
 
-def check_fingerprints(dataset: DatasetView, split: SplitView, ledger: Ledger) -> None:
+def check_fingerprints(dataset: DatasetView, split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger) -> None:
     """CRC of every picture and every vector, row by row, as written at build."""
     path = dataset.root / FINGERPRINTS_PATH.format(split=split.name)
     if not path.exists():
@@ -40,7 +41,8 @@ def check_fingerprints(dataset: DatasetView, split: SplitView, ledger: Ledger) -
         for part in split.videos:
             if len(known.get(part.camera, ())) == split.rows:
                 with ledger.checking(FINGERPRINTS, split.name):
-                    _check_part(split, part, {camera: known[camera] for camera in cameras if camera in known}, ledger)
+                    shown = crcs_of_rows(demuxed[part.path].packets(), part.pictures)
+                    _check_part(split, part, shown, {name: known[name] for name in cameras if name in known}, ledger)
         for feature in split.info.vectors:
             if len(known.get(feature, ())) == split.rows:
                 with ledger.checking(FINGERPRINTS, split.name):
@@ -67,9 +69,8 @@ def _check_vectors(split: SplitView, feature: str, known: Int64, ledger: Ledger)
         ledger.fault(FINGERPRINTS, split.name, found=told, expected=expected, path=split.root / "data")
 
 
-def _check_part(split: SplitView, part: VideoPart, known: Mapping[str, Int64], ledger: Ledger) -> None:
+def _check_part(split: SplitView, part: VideoPart, shown: Int64, known: Mapping[str, Int64], ledger: Ledger) -> None:
     rows = np.concatenate([entry.first + np.arange(entry.length) for entry in part.entries])
-    shown = crcs_of_rows(part.packets, len(rows))
     ledger.saw(FINGERPRINTS, len(rows))
     wrong = np.flatnonzero(shown != known[part.camera][rows])
     if wrong.size:
@@ -85,40 +86,34 @@ def _whose(shown: Int64, rows: Int64, known: Mapping[str, Int64], camera: str) -
             return f": {other}'s"
     expected = known[camera][rows]
     differ = shown != expected
-    for shift in SHIFTS:
+    for shift in NEAREST_FIRST:
         moved = np.roll(expected, shift)
         if np.mean(shown[differ] == moved[differ]) > 0.5:
             return f": that of {abs(shift)} row{'s' * (abs(shift) > 1)} {'before' if shift > 0 else 'after'}"
     return ""
 
 
-def check_media(dataset: DatasetView, split: SplitView, ledger: Ledger) -> None:
+def check_media(split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger) -> None:
     """Each episode's clip holds, packet by packet, what the split shows of it."""
-    if not (dataset.root / "media").is_dir():
-        ledger.skip(MEDIA, split.name, "no media/")
-        return
-    with ledger.checking(MEDIA, split.name):
-        for part in split.videos:
-            begun = 0
-            for entry in part.entries:
-                with ledger.checking(MEDIA, split.name):
-                    _check_clip(dataset, split, part, entry.number, (begun, entry.length), ledger)
-                begun += entry.length
+    for part in split.videos:
+        if not demuxed[part.path].clips:
+            ledger.skip(MEDIA, split.name, "no media/")
+            continue
+        with ledger.checking(MEDIA, split.name):
+            demuxed[part.path].packets()
+        for entry, clip in zip(part.entries, demuxed[part.path].clips, strict=True):
+            with ledger.checking(MEDIA, split.name):
+                _check_clip(split, part, entry, clip, ledger)
 
 
-def _check_clip(
-    dataset: DatasetView, split: SplitView, part: VideoPart, episode: int, span: tuple[int, int], ledger: Ledger
-) -> None:
-    begun, length = span
-    path = dataset.root / CLIP_PLACE.format(camera=part.camera, split=split.name, number=episode)
-    clip = packet_crcs(path).astype(np.int64)
-    ledger.saw(MEDIA, len(clip))
-    if len(clip) != length:
-        found, expected = f"{part.camera}, episode {episode}: {len(clip)} pictures", f"{length}, one per row"
-        ledger.fault(MEDIA, split.name, found=found, expected=expected, path=path)
-        return
-    shown = crcs_of_rows(part.packets, part.pictures)[begun : begun + length]
-    wrong = np.flatnonzero(clip != shown)
-    if wrong.size:
-        found = f"{part.camera}, episode {episode}: picture {wrong[0]}, and {wrong.size - 1} more, unlike the split's"
-        ledger.fault(MEDIA, split.name, found=found, expected="the same encoded pictures", path=path)
+def _check_clip(split: SplitView, part: VideoPart, entry: Entry, clip: Compared | VideoError, ledger: Ledger) -> None:
+    if isinstance(clip, VideoError):
+        raise clip
+    ledger.saw(MEDIA, clip.pictures)
+    place = f"{part.camera}, episode {entry.number}"
+    if clip.pictures != entry.length:
+        found, expected = f"{place}: {clip.pictures} pictures", f"{entry.length}, one per row"
+        ledger.fault(MEDIA, split.name, found=found, expected=expected, path=clip.path)
+    elif clip.wrong:
+        found = f"{place}: picture {clip.first}, and {clip.wrong - 1} more, unlike the split's"
+        ledger.fault(MEDIA, split.name, found=found, expected="the same encoded pictures", path=clip.path)

@@ -16,7 +16,7 @@ from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.lerobot import schema
 from quickdraw.pipeline.verify.ledger import Ledger, first_of
 from quickdraw.pipeline.verify.split_view import SplitView
-from quickdraw.pipeline.verify.stored_statistics import Numbers, malformed, numbers
+from quickdraw.pipeline.verify.stored_statistics import Numbers, malformed
 from quickdraw.pipeline.verify.vector_statistics import EPISODE_STATISTICS, STATISTICS, of_episode, report_episodes
 
 # lerobot's tools renumber rows and leave their episodes' statistics of these as they were.
@@ -33,8 +33,7 @@ def check_foreign_statistics(split: SplitView, ledger: Ledger) -> None:
             ledger.saw(STATISTICS)
             wrong = list(malformed(split.statistics.get(feature), _width(split, feature), picture=_is_picture(feature)))
             if not wrong and not _is_picture(feature):
-                stored, own = split.statistics[feature], split.measured(feature)
-                wrong += _of_other_rows(stored, own, feature)
+                wrong += _of_other_rows(_arrays(split.statistics[feature]), split.measured(feature), feature)
             for found, expected in first_of(wrong, "more statistics"):
                 ledger.fault(STATISTICS, split.name, found=f"{feature}: {found}", expected=expected, path=path)
 
@@ -44,22 +43,25 @@ def check_foreign_episode_statistics(split: SplitView, ledger: Ledger) -> None:
     for feature in _measured(split):
         with ledger.checking(EPISODE_STATISTICS, split.name):
             found: list[tuple[str, str]] = []
-            for entry in split.entries:
+            pins = [dim for dims in split.info.features[feature].rotations() for dim in dims]
+            names = () if feature in RENUMBERED else ("min", "max", "mean", "std")
+            for entry, stored in zip(split.entries, split.stored_statistics(feature), strict=True):
                 ledger.saw(EPISODE_STATISTICS)
-                stored = entry.statistics.get(feature)
                 wrong = list(malformed(stored, _width(split, feature), picture=_is_picture(feature)))
                 if stored is not None and not wrong and not _is_picture(feature):
-                    rows = split.column(feature)[entry.first : entry.first + entry.length]
-                    pins = [dim for dims in split.info.features[feature].rotations() for dim in dims]
-                    names = () if feature in RENUMBERED else ("min", "max", "mean", "std")
-                    wrong += _unlike(stored, of_rows(rows), names, pins)
+                    wrong += _unlike(_arrays(stored), of_rows(split.rows_of(entry, feature)), names, pins)
                 found += of_episode(entry.number, feature, wrong)
             report_episodes(split, found, ledger)
 
 
 def _measured(split: SplitView) -> list[str]:
-    """The features that have statistics."""
-    return [name for name, f in split.info.features.items() if f.dtype not in ("string", "language")]
+    """The features that have statistics we know how to compare: pictures', and rows of numbers."""
+    return [name for name, f in split.info.features.items() if f.is_vector or f.dtype in ("video", "image")]
+
+
+def _arrays(stored: Mapping[str, Any]) -> dict[str, Numbers]:
+    """Statistics that are not malformed."""
+    return {name: np.asarray(stored[name], np.float64) for name in schema.STATISTICS}
 
 
 def _is_picture(feature: str) -> bool:
@@ -70,12 +72,12 @@ def _width(split: SplitView, feature: str) -> int:
     return CHANNELS if _is_picture(feature) else split.info.features[feature].shape[-1]
 
 
-def _of_other_rows(stored: Mapping[str, Any], own: Statistics, feature: str) -> Iterator[tuple[str, str]]:
+def _of_other_rows(stored: Mapping[str, Numbers], own: Statistics, feature: str) -> Iterator[tuple[str, str]]:
     """What cannot be of these rows: a range that does not meet theirs, another number of rows."""
-    count = int(numbers(stored["count"])[0])
+    count = int(stored["count"][0])
     if feature in schema.BOOKKEEPING and count != own.count:
         yield f"count {count}", f"{own.count} rows"
-    low, high = numbers(stored["min"]), numbers(stored["max"])
+    low, high = stored["min"], stored["max"]
     apart = np.flatnonzero((low > own.max + _rounding(own)) | (high < own.min - _rounding(own)))
     if 2 * apart.size > low.size:  # in one or the other a split that carries train's may well have another range
         at = apart[0]
@@ -83,15 +85,15 @@ def _of_other_rows(stored: Mapping[str, Any], own: Statistics, feature: str) -> 
 
 
 def _unlike(
-    stored: Mapping[str, Any], own: Statistics, names: Sequence[str], pins: list[int]
+    stored: Mapping[str, Numbers], own: Statistics, names: Sequence[str], pins: list[int]
 ) -> Iterator[tuple[str, str]]:
     """What of the statistics `names` is not of an episode's own rows; pinned dimensions are none's."""
-    count = int(numbers(stored["count"])[0])
+    count = int(stored["count"][0])
     if count != own.count:
         yield f"count {count}", f"{own.count} rows"
     for name in names:
         right: Numbers = getattr(own, name)
-        found = numbers(stored[name])
+        found = stored[name]
         off = np.abs(found - right) > _rounding(own)
         off[pins] = False
         if off.any():

@@ -7,9 +7,12 @@ pictures must be equal to the bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.episode import Float32
 from quickdraw.core.grid import Float64
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
@@ -35,17 +38,22 @@ Flags = npt.NDArray[np.bool_]
 def check_frozen(split: SplitView, shown: SplitPictures, ledger: Ledger) -> None:
     """Every camera of every episode."""
     with ledger.checking(FROZEN, split.name):
-        rate_hz = split.info.rate_hz
-        for key in split.info.cameras:
-            noisy = _noise_survives(shown.episodes(key))
-            for number, seen in shown.episodes(key).items():
-                entry = split.entries[number]
-                others = [other.steps for name, other in shown.cameras(number).items() if name != key]
-                moving = np.any([_quartiles(steps, rate_hz) > MOVING_LEVELS for steps in others], axis=0)
-                quiet = _quartiles(seen.steps, rate_hz) <= STILL_LEVELS if noisy else _equal(seen.steps, rate_hz)
-                ledger.saw(FROZEN, len(seen.steps))
-                ends = quiet & still(seen) & (moving | _moved(split, entry))
-                report_frozen(split, entry, key, ends, ledger)
+        noisy = {key: _noise_survives(shown.episodes(key)) for key in split.info.cameras}
+        for entry in split.entries:
+            if seen := shown.cameras(entry.number):
+                _check_episode(split, entry, seen, noisy, ledger)
+
+
+def _check_episode(
+    split: SplitView, entry: Entry, shown: Mapping[str, Shown], noisy: Mapping[str, bool], ledger: Ledger
+) -> None:
+    rate_hz, moved = split.info.rate_hz, _moved(split, entry)
+    quartiles = {key: _quartiles(seen.steps, rate_hz) for key, seen in shown.items()}
+    for key, seen in shown.items():
+        moving = np.any([quartile > MOVING_LEVELS for name, quartile in quartiles.items() if name != key], axis=0)
+        quiet = quartiles[key] <= STILL_LEVELS if noisy[key] else _equal(seen.steps, rate_hz)
+        ledger.saw(FROZEN, len(seen.steps))
+        report_frozen(split, entry, key, quiet & still(seen) & (moving | moved), ledger)
 
 
 def _noise_survives(episodes: dict[int, Shown]) -> bool:
@@ -57,11 +65,10 @@ def _moved(split: SplitView, entry: Entry) -> Flags:
     """Whether the robot moved in the second that ends with each row, `(T,)`; nowhere where its state is not known."""
     if STATE not in split.info.vectors:
         return np.zeros(entry.length, np.bool_)
-    state = split.column(STATE).reshape(split.rows, -1)
     of_all = split.measured(STATE)
     spread = of_all.max - of_all.min
     varying = spread > 0
-    rows = state[entry.first : entry.first + entry.length].astype(np.float64)
+    rows = split.rows_of(entry, STATE).reshape(entry.length, -1).astype(np.float64)
     ranges = _ranges(rows[:, varying], split.info.rate_hz)
     return np.asarray(3 * (ranges > MOVING_SHARE * spread[varying]).sum(axis=1) >= max(1, varying.sum()))
 
@@ -80,13 +87,13 @@ def still(seen: Shown) -> Flags:
     return seen.change <= STILL_CHANGE_LEVELS
 
 
-def _equal(steps: Float64, rate_hz: int) -> Flags:
+def _equal(steps: Float32, rate_hz: int) -> Flags:
     """Whether all pictures of the second that ends with each row are one, bit by bit, `(T,)`."""
     since = np.arange(len(steps)) - np.maximum.accumulate(np.where(steps > 0, np.arange(len(steps)), 0))
     return np.asarray(since >= rate_hz - 1)
 
 
-def _quartiles(steps: Float64, rate_hz: int) -> Float64:
+def _quartiles(steps: Float32, rate_hz: int) -> Float64:
     """Upper quartile of the steps within the second that ends with each row, `(T,)`; NaN in the first second."""
     quartiles = np.full(len(steps), np.nan)
     if len(steps) >= rate_hz > 1:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from quickdraw.errors import Fault, Refused, VideoError
 
-# What reading values of a kind nobody expected raises: malformed metadata of others, never a reason to stop.
-MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, RecursionError)
+# What documents and tables hold is checked where it is parsed. These are what is left of numbers of an odd size or
+# shape; everything else, a missing attribute say, is a bug of ours and no finding.
+MALFORMED = (LookupError, ValueError, ArithmeticError)
+# What is wrong with the machine, not with the file.
+MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +64,32 @@ class Ledger:
         """A check was not made."""
         self.skipped[Skipped(check, where, reason)] = None
 
+    def take(self, other: Ledger) -> None:
+        """What was found elsewhere, of a part of the dataset."""
+        self.faults |= other.faults
+        self.looked += other.looked
+        self.skipped |= other.skipped
+
     @contextmanager
     def checking(self, check: str, where: str) -> Iterator[None]:
-        """A check's boundary: what it cannot read becomes a finding, and the next check goes on."""
+        """A check's boundary: what it cannot read becomes a finding, and the next check goes on.
+
+        Raises OSError where it is the machine that fails.
+        """
         try:
-            yield
+            with np.errstate(invalid="ignore", over="ignore"):  # numbers may be odd: they are compared, not warned of
+                yield
         except Refused as refused:
             for fault in refused.faults:
                 self.add(replace(fault, where=where))
             self.skip(check, where, "what it reads is unreadable")
         except VideoError as error:
             self.add(Fault(where, check, error.found, error.expected, path=error.path))
+        except OSError as error:
+            if error.errno in MACHINE:
+                raise
+            path = Path(error.filename) if isinstance(error.filename, str) else None
+            found = f"unreadable ({error.strerror or error})"
+            self.fault(check, where, found=found, expected="a readable file", path=path)
         except MALFORMED as error:
             self.fault(check, where, found=f"malformed metadata ({error!r})", expected="the metadata of LeRobot v3.0")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+import msgspec
 
 from quickdraw.formats.lerobot import schema
-from quickdraw.pipeline.verify.json_reading import read_object, refusal
+from quickdraw.pipeline.verify.json_reading import odd, read_object, refusal, typed
 
 ROTATION = re.compile(r"(.*)rot6_([0-5])")
+MOST_ROWS, MOST_WIDE, MOST_HZ = 10_000_000, 100_000, 100_000  # of an episode; more is no recording but a slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Info:
     tasks: int
     data_path: str
     video_path: str | None
-    splits: Mapping[str, Any]
+    splits: Mapping[str, str]
 
     @property
     def cameras(self) -> list[str]:
@@ -81,34 +84,53 @@ class Info:
         return [name for name, feature in self.features.items() if feature.dtype != "video"]
 
 
+class _FeatureAsWritten(msgspec.Struct, frozen=True):
+    dtype: str
+    shape: tuple[Annotated[int, msgspec.Meta(ge=1, le=MOST_WIDE)], ...]
+    names: list[Any] | dict[str, Any] | None = None
+    info: dict[str, Any] | None = None
+
+
+class _InfoAsWritten(msgspec.Struct, frozen=True):
+    codebase_version: str
+    fps: Annotated[int, msgspec.Meta(ge=1, le=MOST_HZ)]
+    features: dict[str, _FeatureAsWritten]
+    total_episodes: int
+    total_frames: int
+    total_tasks: int
+    data_path: str
+    video_path: str | None
+    splits: dict[str, str]
+
+
 def read_info(path: Path) -> Info:
     """Parse info.json. Raises Refused."""
-    raw = read_object(path)
-    try:
-        features = {str(name): _feature(described) for name, described in raw["features"].items()}
-        rate_hz = raw["fps"]
-        if type(rate_hz) is not int or rate_hz <= 0:
-            raise ValueError(f"fps {rate_hz!r}")
-        return Info(
-            version=str(raw["codebase_version"]),
-            rate_hz=rate_hz,
-            features=features,
-            episodes=int(raw["total_episodes"]),
-            frames=int(raw["total_frames"]),
-            tasks=int(raw["total_tasks"]),
-            data_path=str(raw["data_path"]),
-            video_path=None if raw["video_path"] is None else str(raw["video_path"]),
-            splits=dict(raw["splits"]),
-        )
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise refusal(path, f"malformed ({error!r})", "LeRobot's keys and kinds of values") from error
+    raw = typed(read_object(path), _InfoAsWritten, path, "LeRobot's keys and kinds of values")
+    features = {name: Feature(f.dtype, f.shape, f.names, f.info or {}) for name, f in raw.features.items()}
+    for name, template in (("data_path", raw.data_path), ("video_path", raw.video_path or schema.VIDEO_PATH)):
+        try:
+            inside(template.format(chunk_index=0, file_index=0, video_key=""))
+        except (LookupError, ValueError, AttributeError, TypeError) as error:
+            expected = f"a path inside the split, such as {getattr(schema, name.upper())}"
+            raise refusal(path, f"{name} {odd(template)}", expected) from error
+    return Info(
+        version=raw.codebase_version,
+        rate_hz=raw.fps,
+        features=features,
+        episodes=raw.total_episodes,
+        frames=raw.total_frames,
+        tasks=raw.total_tasks,
+        data_path=raw.data_path,
+        video_path=raw.video_path,
+        splits=raw.splits,
+    )
 
 
-def _feature(described: Mapping[str, Any]) -> Feature:
-    shape = tuple(described["shape"])
-    if any(type(length) is not int or length < 1 for length in shape):
-        raise ValueError(f"shape {described['shape']!r}")
-    return Feature(str(described["dtype"]), shape, described.get("names"), dict(described.get("info") or {}))
+def inside(path: str) -> str:
+    """The path itself, which stays in the folder it is relative to. Raises ValueError where it does not."""
+    if "\0" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        raise ValueError(f"a path {path!r}")
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,56 +161,72 @@ class Entry:
     meta: str
     lies_in: str
     windows: Mapping[str, Window]
-    statistics: Mapping[str, Mapping[str, Any]]
 
 
-def parse_entries(info: Info, rows: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -> tuple[Entry, ...]:
+def parse_entries(info: Info, rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path) -> list[Entry]:
     """Rows of meta/episodes, each with the file it lies in. Raises Refused where one lacks a column or a value."""
-    entries, first = [], 0
+    entries, first = list[Entry](), 0
     for number, (lies_in, row) in enumerate(rows):
         try:
             entry = _entry(info, row, number=number, first=first, lies_in=lies_in)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise refusal(path, f"episode {number}: malformed ({error!r})", "LeRobot's columns") from error
+        except ValueError as error:
+            raise refusal(path, f"episode {number}: malformed ({error})", "LeRobot's columns") from error
         entries.append(entry)
         first += entry.length
-    return tuple(entries)
+    return entries
+
+
+def renumbered(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries as if there were no others."""
+    found, first = list[Entry](), 0
+    for number, entry in enumerate(entries):
+        found.append(replace(entry, number=number, first=first))
+        first += entry.length
+    return found
 
 
 def _entry(info: Info, row: Mapping[str, Any], *, number: int, first: int, lies_in: str) -> Entry:
-    length = int(row["length"])
-    if length < 1:
+    length, tasks = _whole(row, "length"), row.get("tasks")
+    if not 1 <= length <= MOST_ROWS:
         raise ValueError(f"length {length}")
+    if not isinstance(tasks, list):
+        raise ValueError(f"tasks {odd(tasks)}")
     return Entry(
         number=number,
-        index=int(row["episode_index"]),
+        index=_whole(row, "episode_index"),
         length=length,
         first=first,
-        begin=int(row["dataset_from_index"]),
-        end=int(row["dataset_to_index"]),
-        tasks=tuple(map(str, row["tasks"])),
-        data=info.data_path.format(**_indices(row, "data")),
+        begin=_whole(row, "dataset_from_index"),
+        end=_whole(row, "dataset_to_index"),
+        tasks=tuple(map(str, tasks)),
+        data=inside(info.data_path.format(**_indices(row, "data"))),
         meta=schema.EPISODES_PATH.format(**_indices(row, "meta/episodes")),
         lies_in=lies_in,
         windows={key: _window(info, row, key) for key in info.cameras},
-        statistics=_statistics(row),
     )
 
 
 def _indices(row: Mapping[str, Any], kind: str) -> dict[str, int]:
-    return {name: int(row[f"{kind}/{name}"]) for name in ("chunk_index", "file_index")}
+    return {name: _whole(row, f"{kind}/{name}") for name in ("chunk_index", "file_index")}
 
 
 def _window(info: Info, row: Mapping[str, Any], key: str) -> Window:
     path = (info.video_path or schema.VIDEO_PATH).format(video_key=key, **_indices(row, f"videos/{key}"))
-    return Window(path, float(row[f"videos/{key}/from_timestamp"]), float(row[f"videos/{key}/to_timestamp"]))
+    from_s, to_s = (_number(row, f"videos/{key}/{name}") for name in ("from_timestamp", "to_timestamp"))
+    return Window(inside(path), from_s, to_s)
 
 
-def _statistics(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Feature -> statistic -> nested lists, from the columns `stats/<feature>/<statistic>`."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, value in row.items():
-        if name.startswith("stats/"):
-            feature, _, statistic = name.removeprefix("stats/").rpartition("/")
-            found.setdefault(feature, {})[statistic] = value
-    return found
+def _number(row: Mapping[str, Any], name: str) -> float:
+    """A number of a row. Raises ValueError where there is none."""
+    value = row.get(name)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{name} {odd(value)}")
+    return float(value)
+
+
+def _whole(row: Mapping[str, Any], name: str) -> int:
+    """A whole number of a row. Raises ValueError where there is none."""
+    number = _number(row, name)
+    if not number.is_integer():
+        raise ValueError(f"{name} {number}")
+    return int(row[name])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-from quickdraw.core.grid import Float64
+from quickdraw.core.episode import Float32
 from quickdraw.video.decoding import Picture
 
 type Grey = npt.NDArray[np.uint8]
@@ -17,7 +17,7 @@ type Grey = npt.NDArray[np.uint8]
 # A picture in 32 x 24 fields, whole pixels at most picture sizes: an encoder's noise averages out in one, what an arm
 # does in front of it doesn't.
 FIELDS_WIDE, FIELDS_HIGH = 32, 24
-THUMB_HIGH_PX = 72
+BLOCK = 512  # pictures looked at together: enough to be fast, and memory does not grow with an episode
 
 
 def grey_of(picture: Picture) -> Grey:
@@ -26,14 +26,8 @@ def grey_of(picture: Picture) -> Grey:
 
 
 def fields_of(grey: Grey) -> Grey:
-    """Mean level of each field of a picture `(H, W)` uint8, `(24, 32)` uint8."""
+    """Mean level of each field of a picture `(H, W)` uint8, `(24, 32)` uint8; alike at whatever size it is stored."""
     return np.asarray(cv2.resize(grey, (FIELDS_WIDE, FIELDS_HIGH), interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def thumb_of(grey: Grey, width_over_height: float) -> Grey:
-    """A picture `(H, W)` uint8 scaled by area to 72 rows; alike from a dataset's picture and from its source's."""
-    width_px = round(THUMB_HIGH_PX * width_over_height)
-    return np.asarray(cv2.resize(grey, (width_px, THUMB_HIGH_PX), interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def step_between(before: Grey | None, now: Grey) -> tuple[float, float]:
@@ -48,15 +42,31 @@ def step_between(before: Grey | None, now: Grey) -> tuple[float, float]:
     return float(off.mean()), float(np.median(fields))
 
 
-def changes(fields: Sequence[Grey], rate_hz: int) -> Float64:
-    """How much the field that changes most changes in the second that ends with each picture, `(T,)` [levels].
+@dataclass(slots=True)
+class Changes:
+    """How much the field that changes most changes in the second that ends with each of an episode's pictures."""
 
-    `fields` are of T pictures in a row; NaN in the first second.
-    """
-    seconds = np.full(len(fields), np.nan)
-    if len(fields) >= rate_hz:
-        shown, to_its_end = np.stack(fields), (rate_hz - 1) // 2  # the filters' windows lie around a picture
-        highest = maximum_filter1d(shown, rate_hz, axis=0, origin=to_its_end)
-        lowest = minimum_filter1d(shown, rate_hz, axis=0, origin=to_its_end)
-        seconds[rate_hz - 1 :] = (highest.astype(np.int64) - lowest).max(axis=(1, 2))[rate_hz - 1 :]
-    return seconds
+    rate_hz: int
+    held: list[Grey] = field(default_factory=list)  # the last second, and what came since it was looked at
+    levels: list[Float32] = field(default_factory=list)
+
+    def add(self, fields: Grey) -> None:
+        """The next picture's fields."""
+        self.held.append(fields)
+        if len(self.held) >= BLOCK + self.rate_hz - 1:
+            self._look()
+
+    def _look(self) -> None:
+        begun = self.rate_hz - 1
+        if len(self.held) <= begun:
+            return
+        shown, to_its_end = np.stack(self.held), (self.rate_hz - 1) // 2  # the filters' windows lie around a picture
+        highest = maximum_filter1d(shown, self.rate_hz, axis=0, origin=to_its_end)[begun:]
+        lowest = minimum_filter1d(shown, self.rate_hz, axis=0, origin=to_its_end)[begun:]
+        self.levels.append((highest - lowest).max(axis=(1, 2)).astype(np.float32))
+        del self.held[: len(self.held) - begun]
+
+    def result(self) -> Float32:
+        """`(T,)` float32 [levels] of the T pictures; NaN in the first second."""
+        self._look()
+        return np.concatenate([np.full(len(self.held), np.nan, np.float32), *self.levels])

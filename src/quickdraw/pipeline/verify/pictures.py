@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from quickdraw.core.grid import Float64, Int64
+from quickdraw.core.episode import Float32
+from quickdraw.core.grid import Int64
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
 from quickdraw.errors import VideoError
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.verify.ledger import Ledger
-from quickdraw.pipeline.verify.motion import Grey, changes, fields_of, grey_of, step_between, thumb_of
+from quickdraw.pipeline.verify.motion import Changes, Grey, fields_of, grey_of, step_between
 from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
 from quickdraw.pipeline.verify.videos import check_size
 from quickdraw.video.decoding import Picture, as_rgb, pictures
@@ -25,10 +26,10 @@ PICKS = 60  # pictures of an episode that are held against its source
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """The liveliest picture of each stretch of an episode: its `rows` `(P,)` there, `thumbs` `(P, 72, W)` uint8."""
+    """The liveliest picture of each stretch of an episode: their `rows` `(P,)` and `fields` `(P, 24, 32)` uint8."""
 
     rows: Int64
-    thumbs: Grey
+    fields: Grey
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,14 @@ class Shown:
 
     counts: Int64
     sampled: int
-    steps: Float64
-    noise: Float64
-    change: Float64
+    steps: Float32
+    noise: Float32
+    change: Float32
     picks: Picks | None
 
 
 @dataclass(frozen=True, slots=True)
-class PicturesTask:
+class DecodeTask:
     """Decode a video file that shows episodes of `lengths` pictures each, one after another."""
 
     path: Path
@@ -73,12 +74,11 @@ class _Watch:
     """Looks at the pictures of one episode as they pass."""
 
     length: int
-    rate_hz: int
+    changes: Changes
     pick: bool
     counts: Int64 = field(default_factory=lambda: np.zeros((3, LEVELS), np.int64))
     steps: list[float] = field(default_factory=list)
     noise: list[float] = field(default_factory=list)
-    fields: list[Grey] = field(default_factory=list)
     liveliest: dict[int, tuple[float, int, Grey]] = field(default_factory=dict)
 
     def follow(self, shown: Iterator[Picture]) -> Iterator[Picture]:
@@ -94,37 +94,37 @@ class _Watch:
             before = grey
             self.steps.append(step)
             self.noise.append(noise)
-            self.fields.append(fields_of(grey))
+            self.changes.add(fields := fields_of(grey))
             if self.pick:
-                self._pick(row, step, grey)
+                self._pick(row, step, fields)
 
-    def _pick(self, row: int, step: float, grey: Grey) -> None:
+    def _pick(self, row: int, step: float, fields: Grey) -> None:
         stretch = row * PICKS // self.length
         if stretch not in self.liveliest or step > self.liveliest[stretch][0]:
-            self.liveliest[stretch] = step, row, thumb_of(grey, grey.shape[1] / grey.shape[0])
+            self.liveliest[stretch] = step, row, fields
 
     def result(self) -> Shown:
         picks = None
         if self.pick:
             rows = np.array([row for _, row, _ in self.liveliest.values()], np.int64)
-            picks = Picks(rows, np.stack([thumb for *_, thumb in self.liveliest.values()]))
+            picks = Picks(rows, np.stack([fields for *_, fields in self.liveliest.values()]))
         return Shown(
             counts=self.counts,
             sampled=len(sampled_frames(self.length)),
-            steps=np.array(self.steps),
-            noise=np.array(self.noise),
-            change=changes(self.fields, self.rate_hz),
+            steps=np.array(self.steps, np.float32),
+            noise=np.array(self.noise, np.float32),
+            change=self.changes.result(),
             picks=picks,
         )
 
 
-def decode(task: PicturesTask) -> tuple[PicturesTask, Decoded]:
+def decode(task: DecodeTask) -> tuple[DecodeTask, Decoded]:
     """Decode a file to its end or to its first damaged picture."""
     episodes, number, size = list[Shown](), 0, None
     shown = pictures(task.path)
     try:
         for length in task.lengths:
-            watch = _Watch(length, task.rate_hz, task.pick)
+            watch = _Watch(length, Changes(task.rate_hz), task.pick)
             for picture in watch.follow(shown):
                 number, size = number + 1, (picture.height, picture.width)
             if len(watch.steps) == length:
@@ -137,18 +137,17 @@ def decode(task: PicturesTask) -> tuple[PicturesTask, Decoded]:
 
 @dataclass(frozen=True, slots=True)
 class SplitPictures:
-    """What was seen of one split: (camera's feature name, episode) -> what it shows."""
+    """What was seen of one split: episode -> camera's feature name -> what it shows; only what could be decoded."""
 
-    shown: Mapping[tuple[str, int], Shown]
+    shown: Mapping[int, Mapping[str, Shown]]
 
     def episodes(self, key: str) -> dict[int, Shown]:
-        """A camera's episodes by number, those that could be decoded."""
-        numbers = sorted(number for camera, number in self.shown if camera == key)
-        return {number: self.shown[key, number] for number in numbers}
+        """A camera's episodes by number."""
+        return {number: self.shown[number][key] for number in sorted(self.shown) if key in self.shown[number]}
 
-    def cameras(self, episode: int) -> dict[str, Shown]:
-        """An episode as each camera shows it, those that could be decoded."""
-        return {key: shown for (key, number), shown in self.shown.items() if number == episode}
+    def cameras(self, episode: int) -> Mapping[str, Shown]:
+        """An episode as each camera shows it."""
+        return self.shown.get(episode, {})
 
 
 def decode_all(
@@ -162,9 +161,9 @@ def decode_all(
             for part in split.videos:
                 lengths = tuple(entry.length for entry in part.entries)
                 parts[part.path] = split, part
-                tasks.append(PicturesTask(part.path, lengths, split.info.rate_hz, pick))
+                tasks.append(DecodeTask(part.path, lengths, split.info.rate_hz, pick))
     tasks.sort(key=lambda task: (-sum(task.lengths), str(task.path)))
-    shown: dict[str, dict[tuple[str, int], Shown]] = {name: {} for name in splits}
+    shown: dict[str, dict[int, dict[str, Shown]]] = {name: {} for name in splits}
     total, found = 0, {}
     with progress.stage("decode", sum(sum(task.lengths) for task in tasks), "pictures") as meter:
         for task, decoded in executor.run(decode, tasks):
@@ -175,7 +174,7 @@ def decode_all(
         total += decoded.pictures
         _report(split, part, decoded, ledger)
         for entry, episode in zip(part.entries, decoded.episodes, strict=False):
-            shown[split.name][part.key, entry.number] = episode
+            shown[split.name].setdefault(entry.number, {})[part.key] = episode
     return {name: SplitPictures(held) for name, held in shown.items()}, total
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from quickdraw.errors import Fault
@@ -76,8 +75,3 @@ class Report:
 def _told(fault: Fault) -> dict[str, Any]:
     told = {"check": fault.field, "where": fault.where, "path": fault.path}
     return {**told, "found": fault.found, "expected": fault.expected, "message": str(fault)}
-
-
-def relative(path: Path, root: Path) -> str:
-    """A path as a report tells it."""
-    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,16 +17,18 @@ from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.tables import Column, TableFile, read_table_file
 from quickdraw.pipeline.verify.json_reading import read_object, refusal
-from quickdraw.pipeline.verify.metadata import Entry, Info, parse_entries, read_info
-from quickdraw.video.checksums import Packets, read_packets
+from quickdraw.pipeline.verify.metadata import Entry, Info, parse_entries, read_info, renumbered
+
+STORED = "stats/"  # what the columns of meta/episodes begin with that hold statistics
 
 
 @dataclass(frozen=True)
 class DataPart:
-    """One data file and the episodes that say they are in it."""
+    """One data file and the episodes that say they are in it, in a split whose rows are as `info` says."""
 
     path: Path
     entries: tuple[Entry, ...]
+    info: Info
 
     @property
     def first(self) -> int:
@@ -47,10 +50,24 @@ class DataPart:
         return {}
 
     def column(self, name: str) -> Column:
-        """A column. Raises Refused."""
+        """A column of numbers. Raises Refused where it is none, or not as wide as its feature."""
         if name not in self._read:
-            self._read.update(self.table.columns([name]))
+            self._read[name] = self._numbers(name, self.table.columns([name])[name])
         return self._read[name]
+
+    def _numbers(self, name: str, values: Column) -> Column:
+        feature = self.info.features.get(name)
+        width = feature.shape[0] if feature is not None and feature.is_vector else 1
+        shapes = [(len(values), width), *([(len(values),)] if width == 1 else [])]
+        if values.dtype.kind not in "biuf" or values.shape not in shapes:
+            raise refusal(self.path, f"{name}: {list(values.shape)} {values.dtype}", f"{width} numbers in each row")
+        return values
+
+    def whole(self, name: str) -> Column:
+        """The same, of exactly the rows of its episodes. Raises Refused where there are others."""
+        if self.table.rows != self.rows:
+            raise refusal(self.path, f"{self.table.rows} rows", f"{self.rows}, the length of its episodes")
+        return self.column(name)
 
 
 @dataclass(frozen=True)
@@ -70,11 +87,6 @@ class VideoPart:
     def pictures(self) -> int:
         """How many pictures it should hold."""
         return sum(entry.length for entry in self.entries)
-
-    @cached_property
-    def packets(self) -> Packets:
-        """Its encoded pictures. Raises VideoError."""
-        return read_packets(self.path)
 
 
 def camera_name(key: str) -> str:
@@ -111,31 +123,49 @@ class SplitView:
         A file none of whose rows says it is there is left out, where another one has rows that do: a stray copy.
         """
         folder = self.root / "meta/episodes"
-        records = {path: self._records(path) for path in sorted(folder.glob("*/*.parquet"))}
-        claimed = [path for path, rows in records.items() if any(e.meta == e.lies_in for e in self._parsed(rows, path))]
-        rows = [row for path in claimed or records for row in records[path]]
-        if not rows:
+        rows = [row for path in sorted(folder.glob("*/*.parquet")) for row in self._records(path)]
+        entries = parse_entries(self.info, rows, folder)
+        claimed = {entry.lies_in for entry in entries if entry.meta == entry.lies_in}
+        kept = [entry for entry in entries if entry.lies_in in claimed or not claimed]
+        if not kept:
             raise refusal(folder, "no episode", "a Parquet file with one row per episode")
-        return self._parsed(rows, folder)
-
-    def _parsed(self, rows: list[tuple[str, dict[str, Any]]], path: Path) -> tuple[Entry, ...]:
-        return parse_entries(self.info, rows, path)
+        return tuple(kept if len(kept) == len(entries) else renumbered(kept))
 
     def _records(self, path: Path) -> list[tuple[str, dict[str, Any]]]:
-        lies_in = str(path.relative_to(self.root))
-        return [(lies_in, row) for row in read_table_file(path).records()]
+        lies_in, table = str(path.relative_to(self.root)), read_table_file(path)
+        return [(lies_in, row) for row in table.records(name for name in table.types if not name.startswith(STORED))]
+
+    def entry(self, number: int) -> Entry | None:
+        """An episode, where there is one of that number."""
+        return self.entries[number] if 0 <= number < len(self.entries) else None
+
+    def stored_statistics(self, feature: str) -> list[dict[str, Any] | None]:
+        """What meta/episodes says of each episode's rows of a feature: statistic -> nested lists; None for nothing.
+
+        Raises Refused. Read for one feature at a time, for all of them together are many numbers.
+        """
+        told = list[dict[str, Any] | None]()
+        for path in dict.fromkeys(entry.lies_in for entry in self.entries):
+            table, prefix = read_table_file(self.root / path), f"{STORED}{feature}/"
+            names = [name for name in table.types if name.startswith(prefix) and "/" not in name[len(prefix) :]]
+            for row in table.records(names):
+                told.append({name[len(prefix) :]: value for name, value in row.items()} or None)
+        return told
 
     @property
     def rows(self) -> int:
         """How many rows its episodes have together."""
-        return sum(entry.length for entry in self.entries)
+        return self.entries[-1].first + self.entries[-1].length
 
     @cached_property
     def data(self) -> tuple[DataPart, ...]:
         """The data files its episodes say they are in, in order."""
-        return tuple(
-            DataPart(self.root / path, tuple(held)) for path, held in groupby(self.entries, lambda entry: entry.data)
-        )
+        by_file = groupby(self.entries, lambda entry: entry.data)
+        return tuple(DataPart(self.root / path, tuple(held), self.info) for path, held in by_file)
+
+    @cached_property
+    def _part_of(self) -> tuple[DataPart, ...]:
+        return tuple(part for part in self.data for _ in part.entries)
 
     @cached_property
     def videos(self) -> tuple[VideoPart, ...]:
@@ -151,10 +181,13 @@ class SplitView:
 
     def column(self, name: str) -> Column:
         """A column of all rows. Raises Refused where a data file is damaged or holds another number of rows."""
-        for part in self.data:
-            if part.table.rows != part.rows:
-                raise refusal(part.path, f"{part.table.rows} rows", f"{part.rows}, the length of its episodes")
-        return np.concatenate([part.column(name) for part in self.data])
+        return np.concatenate([part.whole(name) for part in self.data])
+
+    def rows_of(self, entry: Entry, name: str) -> Column:
+        """A column of one episode's rows. Raises Refused as `column` does, for its own file."""
+        part = self._part_of[entry.number]
+        first = entry.first - part.first
+        return part.whole(name)[first : first + entry.length]
 
     @cached_property
     def _measured(self) -> dict[str, Statistics]:
@@ -168,8 +201,9 @@ class SplitView:
 
     def place(self, row: int) -> str:
         """A row in words."""
-        entry = next((e for e in self.entries if e.first <= row < e.first + e.length), None)
-        return f"row {row}" + (f" (episode {entry.number}, its row {row - entry.first})" if entry else "")
+        entry = self.entry(bisect_right(self.entries, row, key=lambda entry: entry.first) - 1)
+        within = entry is not None and row < entry.first + entry.length
+        return f"row {row}" + (f" (episode {entry.number}, its row {row - entry.first})" if entry and within else "")
 
     def places(self, rows: Int64) -> str:
         """Rows `(N,)` in words, N >= 1: the first, and how many more."""

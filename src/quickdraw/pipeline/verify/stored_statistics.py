@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from quickdraw.core.statistics import Statistics
 from quickdraw.formats.lerobot import schema
+from quickdraw.pipeline.verify.json_reading import odd
 
 RELATIVE = 1e-9  # what is stored was computed by the same functions; another CPU may sum in another order
 PICTURE_ABSOLUTE = 1e-6  # of 1; another decoder may not
@@ -20,9 +21,15 @@ PICTURE_RANGE = {"min": (-1.0, 2.0), "max": (-1.0, 2.0), "mean": (0.0, 1.0), "st
 Numbers = npt.NDArray[np.float64]
 
 
-def numbers(value: Any) -> Numbers:
-    """Nested lists as float64; null is a NaN. Raises ValueError or TypeError where they are none."""
-    return np.asarray(value, np.float64)
+def numbers(value: Any) -> Numbers | None:
+    """Nested lists as float64; null is a NaN. None where they are no numbers, or not of one shape."""
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind not in "biufO":  # texts of digits are none
+            return None
+        return found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def differences(
@@ -34,11 +41,14 @@ def differences(
         return
     lists = schema.statistics_lists(expected, picture)
     for name in names:
-        right = numbers(lists[name])
+        right = np.asarray(lists[name], np.float64)
         if name not in stored:
             yield f"no {name}", f"{name} {_short(right)}"
             continue
         found = numbers(stored[name])
+        if found is None:
+            yield f"{name} {odd(stored[name])}", "numbers"
+            continue
         if found.shape != right.shape:
             yield f"{name} of shape {list(found.shape)}", f"{list(right.shape)}"
             continue
@@ -62,7 +72,9 @@ def malformed(stored: Any, width: int, *, picture: bool) -> Iterator[tuple[str, 
         wanted = (1,) if name == "count" else shape
         if stored.get(name) is None:
             yield f"no {name}", "all of " + ", ".join(schema.STATISTICS)
-        elif (found := numbers(stored[name])).shape != wanted:
+        elif (found := numbers(stored[name])) is None:
+            yield f"{name} {odd(stored[name])}", "numbers"
+        elif found.shape != wanted:
             yield f"{name} of shape {list(found.shape)}", f"{list(wanted)}"
         elif not np.isfinite(found).all():
             yield f"{name} {_short(found)}", "finite numbers"

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quickdraw.core.episode import FramePlan
-from quickdraw.core.grid import Float64, Int64
-from quickdraw.errors import VideoError
-from quickdraw.pipeline.verify.motion import Grey, changes, fields_of, grey_of, thumb_of
+from quickdraw.core.episode import EpisodePlan, Float32, FramePlan
+from quickdraw.core.grid import Int64
+from quickdraw.errors import Refused, VideoError
+from quickdraw.pipeline.source import Source
+from quickdraw.pipeline.verify.motion import Changes, Grey, fields_of, grey_of
 from quickdraw.pipeline.verify.pictures import Picks
 from quickdraw.video.decoding import pictures
 
@@ -27,41 +28,51 @@ class SweepTask:
     split: str
     episode: int
     camera: str
-    plan: FramePlan
+    source: Source
+    plan: EpisodePlan
     picks: Mapping[str, Picks]
-    rate_hz: int
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
     """`mean_square` for each shift of the camera's own pictures, `rows` of them; of every camera's at shift 0.
 
-    `change` `(T,)` is how much the source changes over the second that ends with each row.
+    `change` `(T,)` is how much the source changes over the second that ends with each row. `damage` is what kept the
+    source from being read, as (found, expected).
     """
 
     mean_square: tuple[float, ...]
     rows: int
     by_camera: Mapping[str, float]
-    change: Float64
-    damage: tuple[str, str, str] | None
+    change: Float32
+    damage: tuple[str, str] | None
 
 
 def sweep(task: SweepTask) -> tuple[SweepTask, Swept]:
-    """Decode the source forward; only small grey copies of the pictures that are needed are kept."""
-    index, own = task.plan.frame_index, task.picks.get(task.camera)
+    """Decode the source forward; only fields of the pictures that are needed are kept."""
+    try:
+        return task, _sweep(task, task.source.frame_plan(task.plan, task.camera))
+    except VideoError as error:
+        damage = f"{error.path}: {error.found}", error.expected
+    except Refused as refused:
+        damage = str(refused.faults[0]), "a run that can be read"
+    except OSError as error:
+        damage = f"{error.filename}: unreadable ({error.strerror})", "a run that can be read"
+    return task, Swept((), 0, {}, np.zeros(0, np.float32), damage)
+
+
+def _sweep(task: SweepTask, plan: FramePlan) -> Swept:
+    index, own = plan.frame_index, task.picks.get(task.camera)
     rows = _inner(own.rows, len(index)) if own else np.zeros(0, np.int64)
     needed = {int(index[row + shift]) for row in rows for shift in SHIFTS}
     needed |= {int(index[row]) for picks in task.picks.values() for row in picks.rows if row < len(index)}
-    try:
-        thumbs, change = _thumbs(task, needed)
-    except VideoError as error:
-        return task, Swept((), 0, {}, np.zeros(0), (error.path, error.found, error.expected))
-    curve = tuple(_unlike(own, rows, rows + shift, index, thumbs) for shift in SHIFTS) if own and rows.size else ()
-    by_camera = {
-        name: _unlike(picks, picks.rows[picks.rows < len(index)], picks.rows[picks.rows < len(index)], index, thumbs)
-        for name, picks in task.picks.items()
-    }
-    return task, Swept(curve, len(rows), by_camera, change, None)
+    fields, change = _fields(plan, needed, task.plan.grid.rate_hz)
+    curve = tuple(_unlike(own, rows, rows + shift, index, fields) for shift in SHIFTS) if own and rows.size else ()
+    by_camera = {}
+    for name, picks in task.picks.items():
+        there = picks.rows[picks.rows < len(index)]
+        by_camera[name] = _unlike(picks, there, there, index, fields)
+    return Swept(curve, len(rows), by_camera, change, None)
 
 
 def _inner(rows: Int64, length: int) -> Int64:
@@ -69,25 +80,26 @@ def _inner(rows: Int64, length: int) -> Int64:
     return rows[(rows + SHIFTS[0] >= 0) & (rows + SHIFTS[-1] < length)]
 
 
-def _thumbs(task: SweepTask, needed: set[int]) -> tuple[dict[int, Grey], Float64]:
-    times = np.bincount(task.plan.frame_index, minlength=task.plan.pictures)
-    fields, thumbs = list[Grey](), dict[int, Grey]()
-    shape = next((picks.thumbs.shape for picks in task.picks.values()), (0, 3, 4))
-    for number, picture in enumerate(pictures(task.plan.path)):
+def _fields(plan: FramePlan, needed: set[int], rate_hz: int) -> tuple[dict[int, Grey], Float32]:
+    """Fields of the `needed` pictures of a file, and how much what its rows show changes."""
+    times = np.bincount(plan.frame_index, minlength=plan.pictures)
+    changes, held = Changes(rate_hz), dict[int, Grey]()
+    for number, picture in enumerate(pictures(plan.path)):
         if number < len(times) and times[number]:
-            grey = grey_of(picture)
-            fields += [fields_of(grey)] * int(times[number])
+            fields = fields_of(grey_of(picture))
+            for _ in range(times[number]):
+                changes.add(fields)
             if number in needed:
-                thumbs[number] = thumb_of(grey, shape[2] / shape[1])
-    return thumbs, changes(fields, task.rate_hz)
+                held[number] = fields
+    return held, changes.result()
 
 
-def _unlike(picks: Picks, rows: Int64, sources: Int64, index: Int64, thumbs: Mapping[int, Grey]) -> float:
+def _unlike(picks: Picks, rows: Int64, sources: Int64, index: Int64, fields: Mapping[int, Grey]) -> float:
     """Mean squared difference of picked `rows` to the source's pictures of the rows `sources` [levels squared]."""
     at = {int(row): number for number, row in enumerate(picks.rows)}
     squares = [
-        np.mean((picks.thumbs[at[int(row)]].astype(np.float64) - thumbs[int(index[source])]) ** 2)
+        np.mean((picks.fields[at[int(row)]].astype(np.float64) - fields[int(index[source])]) ** 2)
         for row, source in zip(rows, sources, strict=True)
-        if int(index[source]) in thumbs
+        if int(index[source]) in fields
     ]
     return float(np.mean(squares)) if squares else float("inf")

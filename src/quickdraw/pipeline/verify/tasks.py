@@ -23,20 +23,20 @@ def check_tasks(split: SplitView, campaigns: list[str], ledger: Ledger) -> None:
             ledger.fault(TASKS, split.name, found=found, expected="0, 1, 2, ... in row order", path=path)
         if len(set(texts)) != len(texts):
             ledger.fault(TASKS, split.name, found="a task twice", expected="every task once", path=path)
-        index = (split.tasks.metadata.get("pandas") or {}).get("index_columns")
+        pandas = split.tasks.metadata.get("pandas")
+        index = pandas.get("index_columns") if isinstance(pandas, dict) else None
         if not isinstance(index, list) or [str(name) for name in index] not in (["task"], ["__index_level_0__"]):
             ledger.fault(TASKS, split.name, found=f"pandas index {index}", expected="the task's text", path=path)
         _check_entries(split, texts, campaigns, ledger)
 
 
 def _check_entries(split: SplitView, texts: list[str], campaigns: list[str], ledger: Ledger) -> None:
-    column = split.column("task_index")
     by_rows, by_campaign = [], []
     for entry in split.entries:
         ledger.saw(TASKS)
         found = f"episode {entry.number}: tasks {', '.join(entry.tasks)}"
-        used = np.unique(column[entry.first : entry.first + entry.length]).tolist()
-        told = {texts[number] if number in range(len(texts)) else f"task {number}, which is none" for number in used}
+        used = np.unique(split.rows_of(entry, "task_index")).tolist()
+        told = {texts[int(n)] if n in range(len(texts)) else f"task {n}, which is none" for n in used}
         if told != set(entry.tasks):
             by_rows.append((found, f"{', '.join(sorted(told))}, by its rows' task_index {used} and tasks.parquet"))
         if entry.number < len(campaigns) and list(entry.tasks) != [campaigns[entry.number]]:

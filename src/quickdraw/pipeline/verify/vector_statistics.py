@@ -11,7 +11,7 @@ from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.lerobot import schema
 from quickdraw.pipeline.places import NORMALIZATION, SUMMARY
 from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance
-from quickdraw.pipeline.verify.json_reading import read_object
+from quickdraw.pipeline.verify.json_reading import object_in, read_object
 from quickdraw.pipeline.verify.ledger import Ledger, first_of
 from quickdraw.pipeline.verify.metadata import Info
 from quickdraw.pipeline.verify.split_view import SplitView
@@ -23,9 +23,9 @@ TRAIN = "train"
 
 def identity_dims(info: Info, feature: str, provenance: Provenance) -> tuple[int, ...]:
     """The dimensions of a feature no normaliser may scale: what provenance says, else its rotations by name."""
-    told = provenance.features.get(feature, {})
-    if "identity_dims" in told:
-        return tuple(map(int, told["identity_dims"]))
+    told, width = provenance.features.get(feature), info.features[feature].shape[0]
+    if told is not None and told.identity_dims is not None:
+        return tuple(dim for dim in told.identity_dims if 0 <= dim < width)  # names are checked where they are told
     return tuple(sorted(dim for dims in info.features[feature].rotations() for dim in dims))
 
 
@@ -59,14 +59,13 @@ def check_episode_statistics(split: SplitView, provenance: Provenance, ledger: L
     """What meta/episodes says of each episode's own rows."""
     for feature in (*split.info.vectors, *schema.BOOKKEEPING):
         with ledger.checking(EPISODE_STATISTICS, split.name):
-            column = split.column(feature)
             vector = feature not in schema.BOOKKEEPING
             dims = identity_dims(split.info, feature, provenance) if vector and provenance.pins else ()
             wrong: list[tuple[str, str]] = []
-            for entry in split.entries:
+            for entry, stored in zip(split.entries, split.stored_statistics(feature), strict=True):
                 ledger.saw(EPISODE_STATISTICS)
-                expected = pinned(of_rows(column[entry.first : entry.first + entry.length]), dims)
-                told = list(differences(entry.statistics.get(feature), expected, picture=False))
+                expected = pinned(of_rows(split.rows_of(entry, feature)), dims)
+                told = list(differences(stored, expected, picture=False))
                 wrong += of_episode(entry.number, feature, told)
             report_episodes(split, wrong, ledger)
 
@@ -101,7 +100,7 @@ def check_constants(dataset: DatasetView, provenance: Provenance, ledger: Ledger
         _compare_constants(train, read_object(path), path, provenance, ledger)
     with ledger.checking(CONSTANTS, SUMMARY):
         path = dataset.root / SUMMARY
-        _compare_constants(train, read_object(path)["normalization_stats"], path, provenance, ledger)
+        _compare_constants(train, object_in(read_object(path), "normalization_stats", path), path, provenance, ledger)
 
 
 def _compare_constants(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
 from quickdraw.core.grid import Float64, Int64
-from quickdraw.pipeline.verify.episodes import TOLERANCE_S
+from quickdraw.formats.lerobot.files import TOLERANCE_S
+from quickdraw.pipeline.verify.demuxing import Demuxed
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
 from quickdraw.video.checksums import Packets
@@ -15,19 +18,18 @@ from quickdraw.video.checksums import Packets
 COUNT, TIMES, SIZE = "picture count", "picture times", "picture size"
 
 
-def check_videos(split: SplitView, ledger: Ledger, *, exact: bool) -> None:
+def check_videos(split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger, *, exact: bool) -> None:
     """Every video file; times to the tick where we wrote them."""
-    with ledger.checking(COUNT, split.name):
-        for part in split.videos:
-            with ledger.checking(COUNT, split.name):
-                _check_count(split, part, ledger)
-                _check_times(split, part, ledger, exact=exact)
-                size = part.packets.height_px, part.packets.width_px
-                check_size(split, part, size, ledger)
+    for part in split.videos:
+        with ledger.checking(COUNT, split.name):
+            packets = demuxed[part.path].packets()
+            _check_count(split, part, packets, ledger)
+            _check_times(split, part, packets, ledger, exact=exact)
+            check_size(split, part, (packets.height_px, packets.width_px), ledger)
 
 
-def _check_count(split: SplitView, part: VideoPart, ledger: Ledger) -> None:
-    found = len(part.packets.crcs)
+def _check_count(split: SplitView, part: VideoPart, packets: Packets, ledger: Ledger) -> None:
+    found = len(packets.crcs)
     ledger.saw(COUNT, found)
     if found != part.pictures:
         episodes = f"episodes {part.entries[0].number} to {part.entries[-1].number}"
@@ -35,8 +37,8 @@ def _check_count(split: SplitView, part: VideoPart, ledger: Ledger) -> None:
         ledger.fault(COUNT, split.name, found=f"{part.camera}: {found} pictures", expected=expected, path=part.path)
 
 
-def _check_times(split: SplitView, part: VideoPart, ledger: Ledger, *, exact: bool) -> None:
-    packets, rate_hz = part.packets, split.info.rate_hz
+def _check_times(split: SplitView, part: VideoPart, packets: Packets, ledger: Ledger, *, exact: bool) -> None:
+    rate_hz = split.info.rate_hz
     ledger.saw(TIMES, len(packets.pts))
     # Pictures are stored in decoding order; where there are B-frames, times are in order only once sorted.
     pts = packets.pts if exact else np.sort(packets.pts)
@@ -68,11 +70,3 @@ def check_size(split: SplitView, part: VideoPart, size: tuple[int, int], ledger:
 
 def _more(amount: int) -> str:
     return "it alone" if amount == 1 else f"and {amount - 1} more"
-
-
-def crcs_of_rows(packets: Packets, pictures: int) -> Int64:
-    """CRC of the picture each of `pictures` rows shows, `(pictures,)` int64; -1 where the file has ended."""
-    crcs = np.full(pictures, -1, np.int64)
-    held = packets.crcs[:pictures]
-    crcs[: len(held)] = held
-    return crcs
