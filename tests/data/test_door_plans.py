@@ -345,4 +345,4 @@ def test_refused_runs_come_with_the_way_to_leave_them_out(linked: Path, tmp_path
     assert result.returncode == 2
     *_, advice = result.stderr.splitlines()
     assert "the others built, with +source.on_bad_run=skip" in advice
-    assert "a single one by naming it, campaign/run, in +source.exclude_globs=[...]" in advice
+    assert "a single one, beside what is by default, with +source.exclude_globs=[...,campaign/run]" in advice

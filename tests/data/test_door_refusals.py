@@ -61,7 +61,7 @@ def test_a_build_and_its_dry_run_are_refused_alike_a_line_a_fault_and_nothing_is
     assert faults == lines(bad_tree)
     assert summary == "refused: 3 faults in 2 of 5 runs; nothing was published"
     assert advice.startswith(
-        "bad runs are left out, and the others built, with +source.on_bad_run=skip; a single one by"
+        "bad runs are left out, and the others built, with +source.on_bad_run=skip; a single one, beside"
     )
     assert listing(tmp_path) == before
 
