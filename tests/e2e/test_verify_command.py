@@ -69,7 +69,7 @@ def test_a_finding_ends_with_1_and_a_line_that_says_where(sample_dataset: Path, 
     info.write_text(json.dumps(document))
     result = command(dataset)
     assert result.returncode == 1
-    first = result.stdout.splitlines()[0]
+    *_, first, _verdict = result.stdout.splitlines()
     assert first == (
         "split: meta/info.json: info: found total_frames 143, expected 142, the length of all episodes"
     )  # fmt: skip

@@ -55,17 +55,17 @@ def verify(dataset: _Dataset, *, source: _Source = None, as_json: _Json = False,
 
 
 def _show(report: Report) -> None:
-    """Findings, curves, what was not checked, and what was: a table on a terminal, else a line each."""
+    """What was checked and what was not, curves, then findings: a table on a terminal, else a line each."""
+    typer.echo("checked: " + ", ".join(f"{check} {amount:,}" for check, amount in report.checks.items()))
+    for line in report.sweep_lines():
+        typer.echo(f"shift sweep: {line}")
+    for skipped in report.skipped:
+        typer.echo(f"not checked: {skipped.check} in {skipped.where}: {skipped.reason}")
     if report.findings and sys.stdout.isatty():
         _show_table(report)
     else:
         for fault in report.findings:
             typer.echo(str(fault))
-    for curve in report.curves:
-        typer.echo(f"shift sweep: {curve}")
-    for skipped in report.skipped:
-        typer.echo(f"not checked: {skipped.check} in {skipped.where}: {skipped.reason}")
-    typer.echo("checked: " + ", ".join(f"{check} {amount:,}" for check, amount in report.checks.items()))
     verdict = "nothing wrong" if report.sound else f"{len(report.findings)} findings"
     amounts = f"{report.files:,} files, {report.rows:,} rows, {report.pictures:,} pictures in {report.seconds:.1f} s"
     typer.echo(f"{report.dataset}: {verdict}; {amounts}")

@@ -18,14 +18,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.data.config import USAGE, BlockStackSource, Command, Config, help_lines, parse
+from quickdraw.data.config import USAGE, Command, Config, help_lines, parse
 from quickdraw.data.ranges import range_faults
 from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
 from quickdraw.pipeline.refusals import show
 
 if TYPE_CHECKING:
     from quickdraw.core.cubes import CubeRule
-    from quickdraw.formats.campaign.acceptance import Acceptance
     from quickdraw.pipeline.executors import Executor
     from quickdraw.pipeline.plan import BuildPlan
     from quickdraw.pipeline.settings import Settings
@@ -41,8 +40,10 @@ NOT_CONTENT = ("dir", "workers", "val_from", "on_bad_run", "rehash")
 
 def block_stack(config: Config) -> Settings:
     """What `+processor=block_stack` is to do. Raises Refused with every option that is out of its range."""
+    from dataclasses import asdict
+
     from quickdraw.core.split import SplitRule
-    from quickdraw.data.block_stack import BlockStack
+    from quickdraw.data.sources import source_of
     from quickdraw.pipeline.settings import Settings
     from quickdraw.pipeline.trace import val_runs_of
     from quickdraw.video.encoding import Encoding
@@ -60,7 +61,7 @@ def block_stack(config: Config) -> Settings:
         raise Refused([Fault(COMMAND_LINE, "output.dir", found, "two folders apart", option="+output.dir=<folder>")])
     return Settings(
         name=source.name,
-        source=BlockStack(tree, source.target_hz, tuple(source.cameras), _acceptance(source)),
+        source=source_of("block_stack", asdict(source), tree),
         rule=SplitRule(
             val_frac=source.val_frac,
             val_floor=source.val_floor,
@@ -77,16 +78,6 @@ def block_stack(config: Config) -> Settings:
         on_bad_run="skip" if source.on_bad_run == "skip" else "refuse",
         rehash=source.rehash,
     )
-
-
-def _acceptance(source: BlockStackSource) -> Acceptance:
-    """What a run must be like; every field is the option of its name."""
-    from dataclasses import fields
-
-    from quickdraw.formats.campaign.acceptance import Acceptance
-
-    options = {entry.name: getattr(source, entry.name) for entry in fields(Acceptance)}
-    return Acceptance(**options | {"allow_faults": tuple(source.allow_faults)})
 
 
 def _cube_rule(config: Config) -> CubeRule | None:

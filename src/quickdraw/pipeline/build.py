@@ -211,7 +211,7 @@ class _Stages:
     def verify(self) -> None:
         """Read back what is about to be published, all but the pixels. Raises InvariantError."""
         with self.progress.stage("verify", 1, "dataset") as meter:
-            findings = verify_structure(self.dataset)
+            findings = verify_structure(self.dataset, self.executor)
             meter.advance(1)
         if findings:
             raise InvariantError("\n".join(map(str, findings)))

@@ -32,6 +32,8 @@ class Packets:
     tick_s: Fraction
     height_px: int
     width_px: int
+    codec: str
+    pixel_format: str | None
     discarded: int
 
 
@@ -55,6 +57,8 @@ def read_packets(path: Path) -> Packets:
             tick_s=tick_s,
             height_px=stream.height,
             width_px=stream.width,
+            codec=stream.codec_context.codec.canonical_name,
+            pixel_format=stream.codec_context.pix_fmt,
             discarded=discarded,
         )
 

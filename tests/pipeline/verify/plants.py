@@ -225,6 +225,13 @@ def height_and_width_exchanged(dataset: Path) -> None:
     redocument(dataset / "val/meta/info.json", change)
 
 
+def another_codec_told(dataset: Path) -> None:
+    def change(info: dict[str, Any]) -> None:
+        info["features"]["observation.images.scene_left"]["info"]["video.codec"] = "av1"
+
+    redocument(dataset / "val/meta/info.json", change)
+
+
 def orphan_parquet(dataset: Path) -> None:
     shutil.copy2(dataset / "val" / DATA, dataset / "val/data/chunk-000/file-001.parquet")
 

@@ -49,6 +49,7 @@ PLANTS = [
      r"val: .*episode 0, action: no q01 \(and 4 more statistics\) \(and 1 more episodes\)", ""),
     ("height_and_width_exchanged", "picture size",
      r"val: .*scene_left: pictures 144 high, 192 wide, expected \[192, 144\]", ""),
+    ("another_codec_told", "codec", r"val: .*scene_left: video\.codec av1, expected h264", ""),
     ("orphan_parquet", "files", "val: .*data/chunk-000/file-001.parquet: .*found a file no episode refers to", ""),
     ("orphan_episodes", "files", "val: .*meta/episodes/chunk-000/file-001.parquet: .*a file no episode refers to", ""),
     ("gap_in_episodes", "episodes", "val: .*found episode 1: episode_index 2, expected 1", ""),

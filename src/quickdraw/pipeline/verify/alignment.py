@@ -17,7 +17,7 @@ from quickdraw.pipeline.verify.frozen import report_frozen, still
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.pictures import Shown, SplitPictures
-from quickdraw.pipeline.verify.report import Curve
+from quickdraw.pipeline.verify.report import ALIGNED, Curve
 from quickdraw.pipeline.verify.split_view import SplitView, camera_name
 from quickdraw.pipeline.verify.sweep import SHIFTS, SweepTask, Swept, sweep
 
@@ -93,7 +93,7 @@ def verdict_of(mean_square: Float64) -> str:
     least = mean_square.min()
     if mean_square.max() <= ALIKE * least:
         return "flat"
-    return "shifted" if mean_square[SHIFTS.index(0)] > ALIKE * least else "aligned"
+    return "shifted" if mean_square[SHIFTS.index(0)] > ALIKE * least else ALIGNED
 
 
 def _judge(

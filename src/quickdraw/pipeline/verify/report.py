@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from quickdraw.errors import Fault
 from quickdraw.pipeline.verify.ledger import Skipped
+
+ALIGNED = "aligned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,21 @@ class Report:
     def sound(self) -> bool:
         """Whether nothing is wrong."""
         return not self.findings
+
+    def sweep_lines(self) -> Iterator[str]:
+        """The curves in words: one line a camera over its aligned episodes, and one for each other episode."""
+        aligned: dict[str, list[Curve]] = {}
+        for curve in self.curves:
+            if curve.verdict == ALIGNED:
+                aligned.setdefault(curve.camera, []).append(curve)
+        for camera, curves in aligned.items():
+            means = [fmean(values) for values in zip(*(curve.mean_square for curve in curves), strict=True)]
+            shifts = curves[0].shifts
+            yield (
+                f"{camera}: aligned in {len(curves)} episodes; mean squared difference [levels^2], shifted by "
+                f"{shifts[0]}..{shifts[-1]} rows: {' '.join(f'{mean:.4g}' for mean in means)}"
+            )
+        yield from (str(curve) for curve in self.curves if curve.verdict != ALIGNED)
 
     def document(self) -> dict[str, Any]:
         """The report as JSON."""

@@ -15,7 +15,7 @@ from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
 from quickdraw.video.checksums import Packets
 
-COUNT, TIMES, SIZE = "picture count", "picture times", "picture size"
+COUNT, TIMES, SIZE, CODEC = "picture count", "picture times", "picture size", "codec"
 
 
 def check_videos(split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger, *, exact: bool) -> None:
@@ -26,6 +26,7 @@ def check_videos(split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledg
             _check_count(split, part, packets, ledger)
             _check_times(split, part, packets, ledger, exact=exact)
             check_size(split, part, (packets.height_px, packets.width_px), ledger)
+            _check_codec(split, part, packets, ledger)
 
 
 def _check_count(split: SplitView, part: VideoPart, packets: Packets, ledger: Ledger) -> None:
@@ -66,6 +67,17 @@ def check_size(split: SplitView, part: VideoPart, size: tuple[int, int], ledger:
         found = f"{part.camera}: pictures {size[0]} high, {size[1]} wide"
         expected = f"{list(declared)} of info.json"
         ledger.fault(SIZE, split.name, found=found, expected=expected, path=part.path)
+
+
+def _check_codec(split: SplitView, part: VideoPart, packets: Packets, ledger: Ledger) -> None:
+    """What info.json says of how the pictures are encoded, as far as it says something."""
+    declared = split.info.features[part.key].video
+    found = {"video.codec": packets.codec, "video.pix_fmt": packets.pixel_format, "video.fps": split.info.rate_hz}
+    for name, value in found.items():
+        ledger.saw(CODEC)
+        if declared.get(name, value) != value:
+            told = f"{part.camera}: {name} {declared[name]}"
+            ledger.fault(CODEC, split.name, found=told, expected=f"{value}, as in the file", path=part.path)
 
 
 def _more(amount: int) -> str:
