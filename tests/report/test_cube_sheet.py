@@ -58,7 +58,7 @@ def test_what_cannot_be_drawn_is_refused(what: str, sample_dataset: Path, tmp_pa
     dataset, folder = (tmp_path, tmp_path / "out") if what == "no dataset" else (sample_dataset, tmp_path / "taken")
     result = sheets(str(dataset), str(folder), "--episodes", "1")
     assert result.returncode == 2
-    assert result.stderr.startswith("refused: ")
+    assert "refused: " in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quickdraw.cli.outcomes import REFUSED, exit_codes
+
 if TYPE_CHECKING:
     from quickdraw.pipeline.plan import Survey
     from quickdraw.pipeline.progress import Meter, Progress
@@ -26,21 +28,8 @@ def inspect(tree: _Tree, overrides: _Overrides = None, *, as_json: _Json = False
 
     Exit code 0 where a build would begin, 2 where it would be refused, 1 when something fails, 130 when interrupted.
     """
-    from quickdraw.errors import Refused, WorkerDied
-    from quickdraw.pipeline.refusals import show
-
-    try:
+    with exit_codes(overrides=True):
         (_print_document if as_json else _print_words)(tree, overrides or [])
-    except Refused as refused:
-        if not as_json:
-            show(refused)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
-    except (WorkerDied, OSError) as error:
-        typer.echo(f"failed: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _print_words(tree: Path, overrides: Sequence[str]) -> None:
@@ -60,7 +49,7 @@ def _print_words(tree: Path, overrides: Sequence[str]) -> None:
 
 
 def _print_document(tree: Path, overrides: Sequence[str]) -> None:
-    """One JSON document, whatever is wrong. Raises Refused where the build would be."""
+    """One JSON document, whatever is wrong. Raises typer.Exit where the build would be refused."""
     from quickdraw.errors import Refused
     from quickdraw.pipeline.inspection import as_document
     from quickdraw.pipeline.plan import BuildPlan, Survey
@@ -71,7 +60,7 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
         found = Survey(BuildPlan({}, {}, (), (), (), ()), refused.faults, 0)
     typer.echo(json.dumps(as_document(found), indent=2))
     if found.faults:
-        raise Refused(found.faults, found.runs)
+        raise typer.Exit(REFUSED)
 
 
 def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> tuple[Survey, Settings]:

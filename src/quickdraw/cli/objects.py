@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from quickdraw.cli.outcomes import exit_codes
 
 if TYPE_CHECKING:
     from quickdraw.core.hues import CubeThresholds
@@ -42,12 +44,10 @@ def objects(
     """
     from quickdraw.core.cubes import CubeRule
     from quickdraw.data.block_stack import CUBE_CAMERAS
-    from quickdraw.errors import Refused, WorkerDied
     from quickdraw.pipeline.executors.local import local_processes
     from quickdraw.pipeline.objects import put_cubes
     from quickdraw.pipeline.progress import for_this_output
     from quickdraw.pipeline.publish import mend
-    from quickdraw.pipeline.refusals import show
 
     given = {
         "min_value": min_value,
@@ -57,22 +57,13 @@ def objects(
         "evidence_area_px": evidence_area_px,
         "evidence_share": evidence_share,
     }
-    try:
+    with exit_codes():
         mend(dataset.resolve())  # before its thresholds are looked up
         chosen = _thresholds(dataset, {name: value for name, value in given.items() if value is not None})
         progress = for_this_output()
         with local_processes(workers or len(os.sched_getaffinity(0))) as executor:
             put_cubes(dataset, CubeRule(CUBE_CAMERAS, chosen), executor, progress)
         progress.note(f"dataset: {dataset}")
-    except Refused as refused:
-        show(Refused(replace(fault, option="") for fault in refused.faults))  # a build's overrides are none here
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
-    except (WorkerDied, OSError) as error:
-        typer.echo(f"failed: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quickdraw.cli.outcomes import exit_codes
+
 if TYPE_CHECKING:
     from quickdraw.pipeline.verify.report import Report
 
@@ -28,25 +30,14 @@ def verify(dataset: _Dataset, *, source: _Source = None, as_json: _Json = False,
     Datasets of others get every check that needs no provenance. Exit code 0 when nothing is wrong, 1 when something is
     (each finding says where), 2 when the folder is no dataset, 130 when interrupted. Nothing is written.
     """
-    from quickdraw.errors import Refused, WorkerDied
     from quickdraw.pipeline.executors.local import local_processes
     from quickdraw.pipeline.progress import for_this_output
     from quickdraw.pipeline.verify.verify import verify as verified
 
-    try:
-        # Progress goes to stderr: what is printed is the report alone.
-        with redirect_stdout(sys.stderr), local_processes(workers or len(os.sched_getaffinity(0))) as executor:
-            report = verified(dataset.resolve(), executor, for_this_output(), source and source.resolve())
-    except Refused as refused:
-        for fault in refused.faults:
-            typer.echo(f"refused: {fault}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
-    except (WorkerDied, OSError) as error:
-        typer.echo(f"failed: {error}", err=True)
-        raise typer.Exit(1) from None
+    cores = len(os.sched_getaffinity(0))
+    # Progress goes to stderr: what is printed is the report alone.
+    with exit_codes(), redirect_stdout(sys.stderr), local_processes(workers or cores) as executor:
+        report = verified(dataset.resolve(), executor, for_this_output(), source and source.resolve())
     if as_json:
         typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
     else:
