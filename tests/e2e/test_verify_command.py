@@ -52,7 +52,7 @@ def test_a_sound_build_ends_with_0_and_a_summary(sample_dataset: Path) -> None:
 def test_other_builds_are_sound_too(
     name: str, options: list[str], source: bool, once: Once, processors: Processors, sample_tree: Path
 ) -> None:
-    dataset = built(once, name, processors, sample_tree, *options)
+    dataset = built(once, f"verified-{name}", processors, sample_tree, *options)
     result = command(dataset, "--json", *(["--source", sample_tree] if source else []))
     document: dict[str, Any] = json.loads(result.stdout)
     assert document["findings"] == []
