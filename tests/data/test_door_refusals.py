@@ -84,7 +84,7 @@ def test_what_relaxes_a_check_is_content_and_how_bad_runs_are_treated_is_not(tmp
     given = ["source.allow_faults=[mode]", "source.max_gap_s=0.2", "source.min_coverage=0.5"]
     config = parse(["processor=block_stack", tree, *given, "source.require_green=false"]).config
     made = block_stack(config)
-    acceptance = made.source.acceptance  # type: ignore[attr-defined]
+    acceptance = made.source.acceptance
     assert (acceptance.allow_faults, acceptance.max_gap_s, acceptance.min_coverage) == (("mode",), 0.2, 0.5)
     assert (acceptance.require_green, acceptance.allow_simulated, made.on_bad_run) == (False, False, "refuse")
     assert made.content["allow_faults"] == ["mode"]

@@ -280,7 +280,7 @@ def test_a_full_disk_ends_the_build_and_what_is_finished_is_kept(place: Place, m
         written += 1
         if written > 7:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        savez(path, **arrays)  # type: ignore[arg-type]
+        savez(path, **arrays)
 
     with monkeypatch.context() as patch:
         patch.setattr(np, "savez", full_after_seven)

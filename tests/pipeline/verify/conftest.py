@@ -43,7 +43,7 @@ class Remembering:
             if key not in self.answers:
                 self.answers[key] = function(task)
             answer: Any = self.answers[key]
-            yield (task, answer[1])  # type: ignore[misc]
+            yield (task, answer[1])
 
     def _key(self, task: Any) -> Any:
         match task:
