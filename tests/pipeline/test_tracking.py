@@ -97,7 +97,7 @@ def test_a_survey_of_every_fifth_picture_and_a_second_look_are_what_tracking_a_f
             survey.add(as_rgb(picture))
     assert (survey.pictures, survey.picture_px) == (7, 144 * 192)
     assert survey.counts.sum() <= 7 * 144 * 192
-    assert same(survey.learnt().follow(pictures(path), rows), track_file(path, [rows], film.thresholds)[0])
+    assert same(survey.learnt().follow(map(as_rgb, pictures(path)), rows), track_file(path, [rows], film.thresholds)[0])
 
 
 def test_tracking_twice_gives_the_same_numbers(clips: dict[str, tuple[Path, int]], film: Film) -> None:

@@ -11,20 +11,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from quickdraw.core.cubes import CubeRule
+from quickdraw.core.cubes import CubeRule, Track
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
-from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.digests import FileDigest, digest, stamp_of
 from quickdraw.pipeline.fragments import write_pictures, write_rows, write_track
+from quickdraw.pipeline.looking import look_at
 from quickdraw.pipeline.part_files import CLIP, CLIP_KIND, ROWS_KIND, TRACK, TRACK_KIND, Kind
 from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
 from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.source import Source
-from quickdraw.pipeline.tracking import STRIDE, HueSurvey, track_file
-from quickdraw.video.decoding import as_rgb, pictures
+from quickdraw.pipeline.tracking import track_file
 from quickdraw.video.encoding import Encoding
 from quickdraw.video.transcode import transcode
 
@@ -112,47 +109,35 @@ class PicturesTask:
         return self.plan.frames
 
     def __call__(self) -> Made:
-        """Digest; transcode, decode the clip and count its colours; look for cubes."""
+        """Digest; transcode, count the clip's colours and look for cubes in it."""
         shop, plan, video = self.workshop, self.plan, self.plan.videos[self.camera]
         digests = shop.digests(plan, [video], self.known)
         clip = clip_fingerprint(digests[video], plan.frame_digests[self.camera], shop.encoding)
         rule = shop.cubes if shop.cubes and self.camera in shop.cubes.cameras else None
-        survey = HueSurvey(rule.thresholds) if rule else None
-        new = 0
+        track, new = None, 0
         if shop.lacks(clip, CLIP_KIND):
-            shop.store.make(clip, partial(self._encode, clip, survey))
+            track = shop.store.make(clip, partial(self._film, clip, rule))
             new += 1
-        if rule and survey and shop.lacks(track := track_fingerprint(clip, rule.thresholds), TRACK_KIND):
-            shop.store.make(track, partial(self._follow, track, survey, shop.store.folder(clip) / CLIP))
+        if rule and shop.lacks(part := track_fingerprint(clip, rule.thresholds), TRACK_KIND):
+            shop.store.make(part, partial(self._file, part, track, shop.store.folder(clip) / CLIP, rule))
             new += 1
         return Made(plan.key, self.cost, 1 + (rule is not None), new, digests)
 
-    def _encode(self, part: str, survey: HueSurvey | None, folder: Path) -> None:
-        clip, source, plan = folder / CLIP, self.workshop.source, self.plan
-        transcode(source.frame_plan(plan, self.camera), clip, self.workshop.encoding)
+    def _film(self, part: str, rule: CubeRule | None, folder: Path) -> Track | None:
+        """Make a clip; the cubes that were seen in it meanwhile."""
+        clip, source, plan, encoding = folder / CLIP, self.workshop.source, self.plan, self.workshop.encoding
+        transcode(source.frame_plan(plan, self.camera), clip, encoding)
         refuse_changed(source, plan, [plan.videos[self.camera], *plan.row_files])  # the frame plan is of those
         with _ours():
-            self._count(clip, part, survey)
+            size_px = encoding.height_px, encoding.width_px
+            colours, track = look_at(clip, plan.frames, size_px, rule.thresholds if rule else None)
+            write_pictures(clip, part, colours.counts, colours.pictures)
+        return track
 
-    def _count(self, clip: Path, part: str, survey: HueSurvey | None) -> None:
-        """Count colours in the pictures lerobot would sample; survey hues in the same pass."""
-        encoding, sampled = self.workshop.encoding, set(sampled_frames(self.plan.frames).tolist())
-        stride = sampled_stride(encoding.height_px, encoding.width_px)
-        counts = np.zeros((3, LEVELS), np.int64)
-        for number, picture in enumerate(pictures(clip)):
-            if number in sampled:
-                counts += histogram(np.ascontiguousarray(as_rgb(picture)[::stride, ::stride]))
-            if survey and number % STRIDE == 0:
-                survey.add(as_rgb(picture))
-        write_pictures(clip, part, counts, len(sampled))
-
-    def _follow(self, part: str, survey: HueSurvey, clip: Path, folder: Path) -> None:
-        """Follow the cubes through all pictures; a clip that was ready-made has not been surveyed yet."""
+    def _file(self, part: str, track: Track | None, clip: Path, rule: CubeRule, folder: Path) -> None:
+        """Keep the cubes; in a clip that was ready-made they have not been looked for yet."""
         with _ours():
-            if survey.pictures:
-                track = survey.learnt().follow(pictures(clip), self.plan.frames)
-            else:
-                (track,) = track_file(clip, [self.plan.frames], survey.thresholds)
+            (track,) = [track] if track else track_file(clip, [self.plan.frames], rule.thresholds)
         write_track(folder / TRACK, part, track)
 
 

@@ -77,19 +77,24 @@ class PartStore:
         """How many are finished."""
         return sum(1 for _ in self.root.glob("[!.]*"))
 
-    def make(self, part: str, fill: Callable[[Path], None]) -> None:
+    def make[R](self, part: str, fill: Callable[[Path], R]) -> R:
         """Let `fill` write a part's files into a new folder; it gets its name when all of them are on the disk."""
         self.root.mkdir(parents=True, exist_ok=True)
         growing = Path(tempfile.mkdtemp(prefix=GROWING, dir=self.root))
         try:
-            fill(growing)
+            filled = fill(growing)
             sync_tree(growing)
+            self._name(growing, part)
+        finally:
+            shutil.rmtree(growing, ignore_errors=True)
+        return filled
+
+    def _name(self, growing: Path, part: str) -> None:
+        try:
             growing.rename(self.folder(part))
         except OSError:
             if not self.has(part):  # another task may have made the very same
                 raise
-        finally:
-            shutil.rmtree(growing, ignore_errors=True)
 
     def clear(self) -> None:
         """Remove what was begun and never finished; nobody may be at it any more."""

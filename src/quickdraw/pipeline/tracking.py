@@ -1,11 +1,13 @@
 """Cubes in encoded pictures, episode by episode: one pass to learn the episode's hues, one to measure every picture.
 
 Nothing is carried from one episode into the next. One picture is in memory at a time; what is kept is 48 bytes a row.
+The first pass looks at every fifth picture: with a keyframe as often, as clips have by default, it decodes no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,7 +20,7 @@ from quickdraw.core.cubes import Track
 from quickdraw.core.grid import Int64
 from quickdraw.core.hues import BINS, COLOURS, LEVELS, CubeThresholds, Peak, counts_of, find_peaks, table_bin, votes
 from quickdraw.errors import VideoError
-from quickdraw.video.decoding import Picture, as_rgb, pictures
+from quickdraw.video.decoding import Rgb, as_rgb, pictures, pictures_at
 
 # Hues are learnt from every so many-th picture of an episode: they move slowly.
 STRIDE = 5
@@ -33,7 +35,7 @@ class HueSurvey:
     pictures: int = 0
     picture_px: int = 0
 
-    def add(self, rgb: npt.NDArray[np.uint8]) -> None:
+    def add(self, rgb: Rgb) -> None:
         """Count one picture `(H, W, 3)` uint8."""
         self.counts += counts_of(rgb, self.thresholds)
         self.pictures += 1
@@ -54,13 +56,23 @@ class Hues:
     ballot: npt.NDArray[np.uint8]
     thresholds: CubeThresholds
 
-    def follow(self, shown: Iterable[Picture], rows: int) -> Track:
-        """Measure every picture of the episode; there must be `rows` of them."""
+    def follow(self, shown: Iterable[Rgb], rows: int) -> Track:
+        """Measure every picture `(H, W, 3)` uint8 of the episode; there must be `rows` of them."""
         sightings = np.zeros((rows, len(COLOURS), 3), np.float32)
-        for row, picture in zip(range(rows), shown, strict=True):
-            sightings[row] = measure(as_rgb(picture), self.ballot, self.thresholds)
+        for row, rgb in zip(range(rows), shown, strict=True):
+            sightings[row] = measure(rgb, self.ballot, self.thresholds)
         sightings.setflags(write=False)
         return Track(sightings, self.peaks)
+
+
+def learn_hues(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -> list[Hues]:
+    """The hues of each episode of a video file that shows them one after another, `lengths` pictures each."""
+    ends = np.cumsum(lengths).tolist()
+    surveys = [HueSurvey(thresholds) for _ in lengths]
+    numbers = [number for end, rows in zip(ends, lengths, strict=True) for number in range(end - rows, end, STRIDE)]
+    for number, picture in pictures_at(path, numbers):
+        surveys[bisect_right(ends, number)].add(as_rgb(picture))
+    return [survey.learnt() for survey in surveys]
 
 
 def track_file(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -> list[Track]:
@@ -68,16 +80,18 @@ def track_file(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -
 
     Raises VideoError where a picture is damaged, or where there are more or fewer of them.
     """
-    hues, shown, held = [], pictures(path), 0
-    for length in lengths:
-        survey = HueSurvey(thresholds)
-        for number, picture in enumerate(islice(shown, length)):
-            if number % STRIDE == 0:
-                survey.add(as_rgb(picture))
-            held += 1
-        hues.append(survey.learnt())
-    held += sum(1 for _ in shown)
-    if held != sum(lengths):
-        raise VideoError(str(path), f"{held} pictures", f"{sum(lengths)}, one per row")
-    shown = pictures(path)
-    return [learnt.follow(islice(shown, length), length) for learnt, length in zip(hues, lengths, strict=True)]
+    hues, shown = learn_hues(path, lengths, thresholds), _exactly(path, sum(lengths))
+    tracks = [learnt.follow(islice(shown, length), length) for learnt, length in zip(hues, lengths, strict=True)]
+    for _ in shown:  # there should be none, and then nothing is wrong
+        pass
+    return tracks
+
+
+def _exactly(path: Path, expected: int) -> Iterator[Rgb]:
+    """Every picture of the file; at its end, VideoError where there were not as many as `expected`."""
+    held = 0
+    for picture in pictures(path):
+        yield as_rgb(picture)
+        held += 1
+    if held != expected:
+        raise VideoError(str(path), f"{held} pictures", f"{expected}, one per row")

@@ -6,7 +6,8 @@ A picture the decoder had to conceal damage in is an error, not a picture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,8 +27,11 @@ from quickdraw.errors import VideoError
 DECODER = {"err_detect": "+crccheck+bitstream+buffer+explode"}
 
 type Picture = VideoFrame
+type Rgb = npt.NDArray[np.uint8]
 
-FORBIDDEN = (b"\0\0\0", b"\0\0\1", b"\0\0\2")
+FORBIDDEN = re.compile(rb"\0\0[\0-\2]")
+# Where an MP4's configuration of the codec says how many bytes a unit's length takes (ISO/IEC 14496-15, 5.3 and 8.3).
+LENGTH_SIZE_AT = {"h264": 4, "hevc": 21}
 
 
 @contextmanager
@@ -68,21 +72,49 @@ def pictures(path: Path) -> Iterator[Picture]:
             raise VideoError(str(path), f"picture {number}: {error.strerror}", "a decodable picture") from error
 
 
+def pictures_at(path: Path, numbers: Collection[int]) -> Iterator[tuple[int, Picture]]:
+    """Some pictures of one of our clips, each with its number, in order; little else is decoded.
+
+    Our clips do not reorder pictures and predict none across a keyframe, so that a picture needs those from the last
+    keyframe on, and the others may be passed over. Numbers that the clip does not hold are passed over too. Raises
+    VideoError where what is needed is damaged.
+    """
+    wanted, number_of, waiting, number = frozenset(numbers), dict[int | None, int](), list[Packet](), 0
+    with opened(path) as (container, stream):
+        try:
+            for number, packet in enumerate(container.demux(stream)):
+                is_end = packet.dts is None  # an empty packet, which asks for what is still held back
+                if packet.is_keyframe or is_end:
+                    waiting.clear()
+                waiting.append(packet)
+                if number in wanted:
+                    number_of[packet.pts] = number
+                elif not is_end:
+                    continue
+                for frame in (frame for each in waiting for frame in stream.decode(each)):
+                    if frame.pts in number_of:
+                        _refuse_odd(path, number, frame, (stream.width, stream.height))
+                        yield number_of.pop(frame.pts), frame
+                waiting.clear()
+        except FFmpegError as error:
+            raise VideoError(str(path), f"picture {number}: {error.strerror}", "a decodable picture") from error
+
+
 def _refuse_forged(path: Path, number: int, packet: Packet, stream: VideoStream) -> None:
-    """Raise VideoError where an H.264 packet holds bytes that no encoder writes.
+    """Raise VideoError where a packet of H.264 or HEVC holds bytes that no encoder writes.
 
     Zeroed bytes, as a lost disk block leaves them, decode to plausible rubbish without a word. But inside a unit of the
-    stream 00 00 00, 00 00 01 and 00 00 02 are forbidden (ITU-T H.264, 7.4.1): encoders escape them.
+    stream 00 00 00, 00 00 01 and 00 00 02 are forbidden (ITU-T H.264, 7.4.1; H.265, 7.4.2): encoders escape them.
     """
     configuration = bytes(stream.codec_context.extradata or b"")
-    if stream.codec_context.name != "h264" or configuration[:1] != b"\x01":  # not H.264 as mp4 stores it
+    known = LENGTH_SIZE_AT.get(stream.codec_context.name)
+    if known is None or configuration[:1] != b"\x01" or len(configuration) <= known:  # not as mp4 stores them
         return
-    data, at, prefix = bytes(packet), 0, (configuration[4] & 3) + 1
+    data, at, prefix = memoryview(packet), 0, (configuration[known] & 3) + 1
     while at < len(data):
         start = at + prefix
         at = start + int.from_bytes(data[at:start])
-        unit = data[start:at]
-        if any(forbidden in unit for forbidden in FORBIDDEN):
+        if FORBIDDEN.search(data, start, at):
             raise VideoError(str(path), f"picture {number}: bytes no encoder writes", "an undamaged picture")
 
 
@@ -96,6 +128,6 @@ def _refuse_odd(path: Path, number: int, frame: VideoFrame, size: tuple[int, int
         raise VideoError(str(path), f"rotation metadata of {frame.rotation} degrees", "pictures stored upright")
 
 
-def as_rgb(picture: Picture) -> npt.NDArray[np.uint8]:
+def as_rgb(picture: Picture) -> Rgb:
     """A decoded picture as `(H, W, 3)` uint8 RGB."""
     return np.asarray(picture.to_ndarray(format="rgb24"), np.uint8)

@@ -64,7 +64,7 @@ class _Scaler:
             "scale",
             f"w={encoding.width_px}:h={encoding.height_px}:flags=area+accurate_rnd"
             f":in_color_matrix={matrix}:in_range={'full' if full else 'limited'}"
-            ":out_color_matrix=bt601:out_range=limited",
+            ":out_color_matrix=bt601:out_range=limited:threads=1",
         )
         pixels = self.graph.add("format", PIXEL_FORMAT)
         sink = self.graph.add("buffersink")

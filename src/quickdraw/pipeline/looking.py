@@ -1,0 +1,56 @@
+"""All that is measured of one camera's clip, decoding as little of it as will do.
+
+Where cubes are followed every picture is decoded anyway, and the colours are counted on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from quickdraw.core.cubes import Track
+from quickdraw.core.grid import Int64
+from quickdraw.core.hues import CubeThresholds
+from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
+from quickdraw.pipeline.tracking import learn_hues
+from quickdraw.video.decoding import Rgb, as_rgb, pictures, pictures_at
+
+
+@dataclass(slots=True)
+class Colours:
+    """Counts per channel and level, `(3, 256)` int64, over every `stride`-th pixel of so many `pictures`."""
+
+    stride: int
+    counts: Int64 = field(default_factory=lambda: np.zeros((3, LEVELS), np.int64))
+    pictures: int = 0
+
+    def add(self, rgb: Rgb) -> None:
+        """Count one picture."""
+        self.counts += histogram(np.ascontiguousarray(rgb[:: self.stride, :: self.stride]))
+        self.pictures += 1
+
+    def counting(self, shown: Iterable[Rgb], numbers: Collection[int]) -> Iterator[Rgb]:
+        """Hand pictures on; those of these numbers are counted."""
+        for number, rgb in enumerate(shown):
+            if number in numbers:
+                self.add(rgb)
+            yield rgb
+
+
+def look_at(
+    clip: Path, frames: int, size_px: tuple[int, int], thresholds: CubeThresholds | None
+) -> tuple[Colours, Track | None]:
+    """Colours of the pictures lerobot would sample, and where there are thresholds, the cubes in every one of `frames`.
+
+    `size_px` is height and width. Raises VideoError where the clip is damaged.
+    """
+    sampled, colours = frozenset(sampled_frames(frames).tolist()), Colours(sampled_stride(*size_px))
+    if thresholds is None:
+        for _, picture in pictures_at(clip, sampled):
+            colours.add(as_rgb(picture))
+        return colours, None
+    (hues,) = learn_hues(clip, [frames], thresholds)
+    return colours, hues.follow(colours.counting(map(as_rgb, pictures(clip)), sampled), frames)
