@@ -55,9 +55,9 @@ def one_camera(sample_tree: Path, processors: Processors, once: Callable[[str, C
     return once("one-camera", make) / "work" / "out" / "手套 a(b) k=v, [x]"
 
 
-def test_nothing_but_the_dataset_and_the_index_of_digests_is_left(one_camera: Path) -> None:
+def test_nothing_but_the_dataset_and_the_two_indexes_is_left(one_camera: Path) -> None:
     left = sorted(path.name for path in one_camera.parent.iterdir())
-    assert left == [f".{one_camera.name}.index", one_camera.name]
+    assert left == [f".{one_camera.name}.index", f".{one_camera.name}.plans", one_camera.name]
     assert [path.name for path in one_camera.parents[1].iterdir()] == ["out"]
     assert sorted(path.name for path in one_camera.iterdir()) == sorted(
         [
@@ -171,7 +171,7 @@ def test_an_interrupted_build_exits_with_130_and_leaves_the_old_dataset_and_what
     text = (tmp_path / "err").read_text()
     assert process.returncode == 130, text
     assert text.splitlines()[-1] == "interrupted"
-    left = {path.name for path in output.parent.iterdir()} - {".block_stack.index"}  # written as results come in
+    left = {path.name for path in output.parent.iterdir()} - {".block_stack.index", ".block_stack.plans"}
     assert left == ({"block_stack"} if stage == "workers start" else {"block_stack", ".block_stack.building"})
     assert unfinished(staging) == []
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*")} == before
@@ -196,7 +196,7 @@ def test_an_interrupted_first_build_publishes_nothing(sample_tree: Path, tmp_pat
                 process.wait()
     assert process.returncode == 130, (tmp_path / "err").read_text()
     datasets = tmp_path / "datasets"
-    assert {path.name for path in datasets.glob("*")} <= {".block_stack.building", ".block_stack.index"}
+    assert {path.name for path in datasets.glob("*")} <= {".block_stack.building", ".block_stack.index", ".block_stack.plans"}
     assert unfinished(datasets / ".block_stack.building") == []
 
 

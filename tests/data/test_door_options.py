@@ -23,8 +23,8 @@ from quickdraw.data.config import (
     parse,
 )
 from quickdraw.data.processors import block_stack, main
-from quickdraw.data.ranges import PRESETS
 from quickdraw.errors import Refused
+from quickdraw.video.codecs import H264
 
 PROCESSOR = "processor=block_stack"
 CAMERAS = ["scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top"]
@@ -33,7 +33,8 @@ VALUES = {
     "source.hw": "[96,128]", "source.cameras": "[scene_left]", "source.workers": "3", "source.val_frac": "0.25",
     "source.val_floor": "1", "source.val_runs": "[a/b,c/d]", "source.val_from": "/v", "source.eval_globs": "[x*]",
     "source.exclude_globs": "[]", "source.max_runs_per_campaign": "2", "source.video.crf": "23",
-    "source.video.preset": "slow", "source.video.gop": "4", "source.lerobot_stats": "split", "source.objects": "none",
+    "source.video.codec": "hevc", "source.video.preset": "slow", "source.video.gop": "4",
+    "source.lerobot_stats": "split", "source.objects": "none",
     "source.on_bad_run": "skip", "source.require_green": "false", "source.allow_mixed_cameras": "true",
     "source.allow_mixed_control": "true", "source.allow_post_read": "true", "source.allow_simulated": "true",
     "source.allow_faults": "[mode,connected]", "source.min_coverage": "0.5", "source.max_gap_s": "0.1",
@@ -146,7 +147,7 @@ def test_a_line_break_in_a_list_is_an_item_or_a_refusal_but_no_crash(text: str) 
         ("source.val_runs", "[a", r"a list of texts, as \[a,b\]"),
         ("dry_run", "yes", "true or false"),
         ("dry_run", "1", "true or false"),
-        ("source.video.crf", "18.5", "whole number"),
+        ("source.video.crf", "18.5", "whole number or null"),
         ("source.cube.min_area_px", "a few", "number"),
         ("source.cube.evidence_share", "2%", "number"),
     ],
@@ -177,8 +178,10 @@ OUT_OF_RANGE = [
     ("source.val_frac=nan", "found nan, expected between 0 and 1"),
     ("source.val_floor=0", "found 0, expected at least 1"),
     ("source.max_runs_per_campaign=-1", "found -1, expected 0 or more"),
+    ("source.video.codec=vp9", "found vp9, expected one of h264, hevc, av1"),
     ("source.video.crf=-1", "found -1, expected 0 to 51"),
     ("source.video.crf=52", "found 52, expected 0 to 51"),
+    ("source.video.crf=64", "found 64, expected 0 to 51"),
     ("source.video.preset=warp", "found warp, expected one of ultrafast, superfast, veryfast, faster, fast, medium"),
     ("source.video.gop=0", "found 0, expected 1 to 250 pictures"),
     ("source.video.gop=251", "found 251, expected 1 to 250 pictures"),
@@ -250,7 +253,7 @@ def test_without_a_tree_the_build_is_refused() -> None:
      "source.val_frac=0.001", "source.val_frac=0.999", "source.val_floor=1",
      "source.video.crf=0", "source.video.crf=51",
      "source.video.gop=1", "source.video.gop=250", "source.cameras=[gripper_right_top,scene_left]",
-     *(f"source.video.preset={preset}" for preset in PRESETS), "source.lerobot_stats=split", "source.name=...",
+     *(f"source.video.preset={preset}" for preset in H264.presets), "source.lerobot_stats=split", "source.name=...",
      "source.on_bad_run=skip", "source.allow_faults=[]", "source.min_coverage=0", "source.min_coverage=1",
      "source.allow_faults=[report_alive,error_code,mode,connected]", "source.max_gap_s=0.001",
      "source.objects=cube", "source.objects=none", "source.cube.min_value=1", "source.cube.evidence_share=0.0001",

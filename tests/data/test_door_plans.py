@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pytest
 from quickdraw.data.config import parse
 from quickdraw.data.processors import block_stack, main
 from quickdraw.errors import Refused
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import BuildPlan, make_plan
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.publish import refuse_unfit
@@ -23,15 +24,6 @@ from quickdraw.pipeline.publish import refuse_unfit
 type Processors = Callable[..., subprocess.CompletedProcess[str]]
 CAMERAS = ["scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top"]
 LISTING = dict[str, tuple[int, int, str]]
-
-
-class Inline:
-    """An executor that runs tasks where it is called: no process to start."""
-
-    workers = 1
-
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        return map(function, tasks)
 
 
 def plan(tree: Path, *arguments: str) -> BuildPlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.grid import Grid
 from quickdraw.core.split import SplitRule
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import BuildPlan, make_plan
 from quickdraw.pipeline.progress import Meter
 from quickdraw.pipeline.settings import Settings
@@ -54,19 +55,6 @@ class Lengths:
         return EpisodePlan(key, key.campaign, Grid(0, RATE, seconds * RATE), float(seconds), {}, (), {}, {}, {}, {})
 
 
-@dataclass(frozen=True)
-class Here:
-    """An executor that runs tasks where it stands."""
-
-    workers: int = 1
-
-    def run(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
-        return map(function, tasks)
-
-    def stop(self) -> None:
-        """Nothing runs in the background."""
-
-
 @dataclass
 class Silent:
     """Progress nobody sees."""
@@ -92,7 +80,7 @@ def plan_of(*seconds: int) -> BuildPlan:
         output=Path("nowhere"),
         content={},
     )
-    return make_plan(settings, Here(), Silent())
+    return make_plan(settings, Inline(), Silent())
 
 
 def test_an_episode_beyond_lerobots_float32_clock_is_named_in_the_plan() -> None:

@@ -89,7 +89,7 @@ def test_killed_at_every_stage_boundary_before_publishing_the_old_dataset_stays_
         assert digests(output) == old, step
     said = build(sample_tree, output)
     assert digests(output) == digests(undisturbed)
-    assert beside(output) == [".d.index", "d"]
+    assert beside(output) == [".d.index", ".d.plans", "d"]
     assert "0 parts made, 14 there already" in said
 
 
@@ -102,7 +102,7 @@ def test_killed_once_it_is_published_the_new_dataset_stays_and_is_up_to_date(
     assert digests(output) == digests(undisturbed)
     assert f"up to date: {output}" in build(sample_tree, output)
     assert digests(output) == digests(undisturbed)
-    assert beside(output) == [".d.index", "d"]
+    assert beside(output) == [".d.index", ".d.plans", "d"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -123,7 +123,7 @@ def test_killed_again_and_again_at_random_times_it_ends_as_if_undisturbed(
         assert digests(output) in (old, new)
     build(sample_tree, output)
     assert digests(output) == new
-    assert beside(output) == [".d.index", "d"]
+    assert beside(output) == [".d.index", ".d.plans", "d"]
 
 
 def test_a_dead_worker_ends_the_build_and_what_the_others_finished_is_kept(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.pipeline.verify.verify import verify
@@ -19,22 +20,12 @@ LENGTHS = (9, 14, 5, 22, 7)
 Remember = Callable[..., dict[str, Any]]
 
 
-class InThisProcess:
-    workers = 1
-
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        return map(function, tasks)
-
-    def stop(self) -> None:
-        pass
-
-
 def findings(dataset: Path) -> list[str]:
     return [str(fault) for fault in report_of(dataset).findings]
 
 
 def report_of(dataset: Path) -> Report:
-    return verify(dataset, InThisProcess(), PlainProgress())
+    return verify(dataset, Inline(), PlainProgress())
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from quickdraw.errors import WorkerDied
+from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.executors.local import local_processes
 
 
@@ -32,3 +34,35 @@ def test_a_worker_that_dies_is_an_error_and_not_a_hang() -> None:
     with pytest.raises(WorkerDied, match="out of memory"), local_processes(1) as executor:
         list(executor.run(os._exit, [1]))
     assert multiprocessing.active_children() == []
+
+
+def halved(number: int) -> list[int]:
+    """What becomes possible with a number: its half, while that is whole."""
+    return [] if number % 2 else [number // 2]
+
+
+def results_in_order(executor: Executor, numbers: list[int]) -> list[int]:
+    return list(executor.run(abs, numbers, halved))
+
+
+def test_what_a_result_makes_possible_is_done_too_and_before_the_rest() -> None:
+    assert results_in_order(Inline(), [12, 5, 2]) == [12, 6, 3, 5, 2, 1]
+    with local_processes(1) as executor:
+        results = results_in_order(executor, [12, 5, 7, 9, 2])
+    assert sorted(results) == sorted([12, 6, 3, 5, 7, 9, 2, 1])
+    assert results.index(3) < results.index(2)
+
+
+def test_it_is_asked_after_the_caller_has_had_the_result() -> None:
+    seen: list[int] = []
+
+    def possible(number: int) -> list[int]:
+        assert number in seen
+        return []
+
+    with local_processes(2) as processes:
+        for executor in (Inline(), processes):
+            seen.clear()
+            for result in executor.run(abs, [-1, -2, -3], possible):
+                seen.append(result)
+            assert sorted(seen) == [1, 2, 3]

@@ -221,7 +221,14 @@ def test_the_longest_videos_come_first_and_every_camera_is_a_task_of_its_own(sam
     source = BlockStack(sample_tree, 30)
     planned = [source.plan(key) for name in source.campaigns() for key in source.campaign(name).runs]
     plans = [plan for plan in planned if isinstance(plan, EpisodePlan)]
-    tasks = list(map_tasks(workshop(source, tmp_path), plans, {plan.key: {} for plan in plans}))
+    tasks = list(
+        map_tasks(
+            workshop(source, tmp_path),
+            {plan.key: plan for plan in plans},
+            {plan.key: plan.frames for plan in plans},
+            {plan.key: {} for plan in plans},
+        )
+    )
     costs = [task.cost for task in tasks]
     assert costs == sorted(costs, reverse=True)
     assert len(tasks) == len(plans) * 5

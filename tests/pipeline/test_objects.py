@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +20,7 @@ from quickdraw.core.hues import Peak
 from quickdraw.errors import Refused
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.cubes import split_cubes
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.objects import put_cubes
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.tracking import track_file
@@ -39,18 +40,6 @@ EPISODES: dict[str, list[tuple[int, list[dict[str, Iterable[int]]]]]] = {
 }
 PALETTES = {"train": ("red", "green", "blue"), "val": ("red", "purple")}
 LOG = "progress.log"
-
-
-class Inline:
-    """An executor that runs tasks where it is called."""
-
-    workers = 1
-
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        return map(function, tasks)
-
-    def stop(self) -> None:
-        """Nothing runs in the background."""
 
 
 def put(dataset: Path, film: Film, cameras: tuple[str, ...] = CAMERAS) -> dict[str, tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,22 +17,11 @@ import pytest
 from quickdraw.core.cubes import CUBE, CubeRule
 from quickdraw.errors import Refused
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.objects import put_cubes
 from quickdraw.pipeline.progress import PlainProgress
 
 CAMERAS = ("scene_left", "gripper_right_top")  # those the synthetic splits have
-
-
-class Inline:
-    """An executor that runs tasks where it is called."""
-
-    workers = 1
-
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        return map(function, tasks)
-
-    def stop(self) -> None:
-        """Nothing runs in the background."""
 
 
 @pytest.fixture

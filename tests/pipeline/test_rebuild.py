@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from quickdraw.data.processors import block_stack
 from quickdraw.errors import Refused
 from quickdraw.pipeline.build import build
 from quickdraw.pipeline.disk import disk_faults, estimated_bytes
+from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import make_plan
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.publish import parts_folder, refuse_unfit
@@ -27,18 +28,6 @@ type Once = Callable[[str, Callable[[Path], None]], Path]
 RUNS = ("campaign3-play", "campaign6-combos", "campaign8-purple-play")
 CUBED = "+source.cameras=[scene_right,gripper_right_top]"
 NEW = "parts made"
-
-
-class Inline:
-    """An executor that runs tasks where it is called."""
-
-    workers = 1
-
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        return map(function, tasks)
-
-    def stop(self) -> None:
-        """Nothing runs in the background."""
 
 
 class Place:
@@ -111,7 +100,7 @@ def test_where_nothing_changed_nothing_is_touched(place: Place) -> None:
     before = place.looks()
     assert place.build() == "up to date"
     assert place.looks() == before
-    assert sorted(path.name for path in place.output.parent.iterdir()) == [".d.index", "d", "raw"]
+    assert sorted(path.name for path in place.output.parent.iterdir()) == [".d.index", ".d.plans", "d", "raw"]
 
 
 def test_without_its_index_files_are_read_again_and_found_unchanged(place: Place) -> None:
@@ -342,7 +331,7 @@ def test_a_file_that_no_build_put_into_the_dataset_is_not_removed(place: Place) 
         refuse_unfit(place.output)
 
 
-@pytest.mark.parametrize("name", [".d.building", ".d.building/lock", ".d.building/parts", ".d.index"])
+@pytest.mark.parametrize("name", [".d.building", ".d.building/lock", ".d.building/parts", ".d.index", ".d.plans"])
 def test_what_stands_in_the_hidden_places_and_is_not_a_builds_is_told(name: str, place: Place) -> None:
     path = place.output.parent / name
     path.parent.mkdir(exist_ok=True)

@@ -52,12 +52,13 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
     """One JSON document, whatever is wrong. Raises typer.Exit where the build would be refused."""
     from quickdraw.errors import Refused
     from quickdraw.pipeline.inspection import as_document
+    from quickdraw.pipeline.packed import Packed
     from quickdraw.pipeline.plan import BuildPlan, Survey
 
     try:
         found, _ = _surveyed(tree, overrides, _Silence())
     except Refused as refused:  # there is no tree, or no such option
-        found = Survey(BuildPlan({}, {}, (), (), (), ()), refused.faults, 0)
+        found = Survey(BuildPlan({}, Packed(), {}, (), (), (), ()), refused.faults, 0)
     typer.echo(json.dumps(as_document(found), indent=2))
     if found.faults:
         raise typer.Exit(REFUSED)
@@ -67,11 +68,12 @@ def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> tuple
     from quickdraw.data.config import parse
     from quickdraw.data.processors import EXECUTORS, PROCESSORS
     from quickdraw.pipeline.plan import survey
+    from quickdraw.pipeline.plan_index import PlanIndex
 
     command = parse(["processor=block_stack", f"source.dir={tree}", *overrides])
     settings = PROCESSORS[command.processor](command.config)
     with EXECUTORS[command.executor](command.config) as executor:
-        return survey(settings, executor, progress), settings
+        return survey(settings, executor, progress, PlanIndex(settings.source)), settings
 
 
 class _Silence:

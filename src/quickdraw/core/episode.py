@@ -70,7 +70,8 @@ class EpisodePlan:
     relative to the episode's folder, and `stamps` what each of them looked like. `frame_digests` stand for the
     `FramePlan.frame_index` of each shown camera. `provenance` is JSON-ready. `traits` must agree across a build,
     `content_digest` must not: it stands for what was recorded, whatever it is called and however it is written down.
-    `warnings` are what the user should know of it, though nothing is wrong.
+    `warnings` are what the user should know of it, though nothing is wrong. `looks` stands for size and time of every
+    file it was planned from, as `Source.looks` tells them.
     """
 
     key: EpisodeKey
@@ -86,6 +87,7 @@ class EpisodePlan:
     traits: tuple[Trait, ...] = ()
     content_digest: str = ""
     warnings: tuple[str, ...] = ()
+    looks: str = ""
 
     @property
     def frames(self) -> int:

@@ -5,6 +5,7 @@ Vectors are measured from their rows, pictures from exact 256-bin histograms per
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import cv2
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quickdraw.core.grid import Float64, Int64
+from quickdraw.core.order_statistics import between, ranks_around
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 LEVELS = 256
@@ -46,6 +48,29 @@ def of_rows(rows: npt.ArrayLike) -> Statistics:
     # A constant column's mean is that constant, whatever the rounding of its sum.
     mean = np.where(low == high, low, x.mean(axis=0))
     return Statistics(low, high, mean, np.sqrt(np.mean((x - mean) ** 2, axis=0)), len(x), *quantiles)
+
+
+def of_counts(values: npt.ArrayLike, counts: Int64) -> Statistics:
+    """Statistics of scalars, each of the rising `values` `(K,)` `counts` `(K,)` times, once at least in all."""
+    x, times = np.asarray(values, np.float64), np.asarray(counts, np.int64)
+    upto = np.cumsum(times)
+    total = int(upto[-1])
+    below, above, weight = ranks_around(tuple(QUANTILES.values()), total)
+    a, b = (x[np.searchsorted(upto, ranks, side="right")] for ranks in (below, above))
+    present = x[times > 0]
+    low, high = present[:1], present[-1:]
+    mean = np.where(low == high, low, (x * times).sum(keepdims=True) / total)
+    std = np.sqrt((times * (x - mean) ** 2).sum(keepdims=True) / total)
+    return Statistics(low, high, mean, std, total, *between(a, b, weight)[:, None])
+
+
+def of_range(count: int) -> Statistics:
+    """Statistics of 0, 1, ... up to before `count`, which is at least 1."""
+    below, above, weight = ranks_around(tuple(QUANTILES.values()), count)
+    quantiles = between(below.astype(np.float64), above.astype(np.float64), weight)
+    zero, last = np.zeros(1), np.full(1, count - 1.0)
+    std = np.full(1, math.sqrt((count * count - 1) / 12))
+    return Statistics(zero, last, last / 2, std, count, *quantiles[:, None])
 
 
 def histogram(rgb: npt.NDArray[np.uint8]) -> Int64:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ HALF_SQRT = np.sqrt(0.5)
 WORLD_FROM_BASE: Float64 = np.array([[1, 0, 0], [0, HALF_SQRT, -HALF_SQRT], [0, HALF_SQRT, HALF_SQRT]])
 MOUNT_TOLERANCE = 1e-9
 ROW_FILES = (layout.RUN_JSON, layout.CONTROLLER, layout.ARM_STATE, *(layout.stamps_file(c) for c in CAMERAS))
+PLANNED_FROM = (*ROW_FILES, *(layout.video_file(c) for c in CAMERAS), layout.COMMANDED)
+PLAN_VERSION = 1  # raised when the same raw run is planned otherwise than before
 
 STATE = FeatureSpec(
     name="observation.state",
@@ -78,6 +81,15 @@ class BlockStack:
         """A file of a run, from its name in `EpisodePlan.stamps`."""
         return self.tree / key.campaign / key.run / file
 
+    def planning(self) -> Mapping[str, Any]:
+        """The grid, the cameras and what is accepted."""
+        options = {"rate_hz": self.rate_hz, "cameras": self.cameras, "acceptance": asdict(self.acceptance)}
+        return {"version": PLAN_VERSION, **options}
+
+    def looks(self, key: EpisodeKey) -> str:
+        """Stands for size and time of every file that `plan` reads, or that there is none."""
+        return _digest(self._file_stamps(key))
+
     def plan(self, key: EpisodeKey) -> EpisodePlan | Rejected:
         """What the run would become, from metadata, streams, stamps and container headers; no picture is decoded."""
         try:
@@ -104,19 +116,23 @@ class BlockStack:
             displacement={line.name: displacement(line.t_ns, index[line.name], run.grid) for line in run.timelines},
             row_files=ROW_FILES,
             videos={camera: layout.video_file(camera) for camera in self.cameras},
-            stamps=stamps,
+            stamps={file: stamps[file] for file in (*ROW_FILES, *map(layout.video_file, self.cameras))},
             frame_digests={camera: hashlib.sha256(index[camera].tobytes()).hexdigest() for camera in self.cameras},
             provenance=_provenance(run, reader),
             traits=tuple(traits_of(run, self.cameras, self.acceptance)),
             content_digest=run.digest(),
             warnings=found.warnings,
+            looks=_digest(stamps),
         )
 
     def _file_stamps(self, key: EpisodeKey) -> dict[str, FileStamp]:
-        files = (*ROW_FILES, *(layout.video_file(camera) for camera in self.cameras))
-        found = {file: self.path(key, file) for file in files}
-        stats = {file: path.stat() for file, path in found.items() if path.is_file()}
-        return {file: FileStamp(stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
+        """Of every file that `plan` reads; none of one that cannot be looked at, for reading it will say why."""
+        folder, found = self.path(key, ""), dict[str, FileStamp]()
+        for file in PLANNED_FROM:
+            with suppress(OSError):
+                stat = (folder / file).stat()
+                found[file] = FileStamp(stat.st_size, stat.st_mtime_ns)
+        return found
 
     def rows(self, plan: EpisodePlan) -> Mapping[str, Float32]:
         """Feature name -> `(T, D)` float32 rows of a planned run, on the grid that was planned. Raises Refused."""
@@ -144,6 +160,10 @@ class BlockStack:
             raise Refused(plan.faults)
         frame_plan = {camera: self.frame_plan(plan, camera) for camera in self.cameras}
         return Episode(plan, self.features, self.rows(plan), frame_plan)
+
+
+def _digest(stamps: Mapping[str, FileStamp]) -> str:
+    return hashlib.sha256(repr(sorted(stamps.items())).encode()).hexdigest()
 
 
 def _provenance(run: Run, reader: RunReader) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
+from quickdraw.video.codecs import CODECS
 
 COMMAND = "python -m quickdraw.data.processors"
 GROUPS = ("processor", "executor")
@@ -30,9 +31,17 @@ USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value .
 class Video:
     """How pictures are encoded."""
 
-    crf: int = MISSING
-    preset: str = MISSING
+    codec: str = MISSING
+    crf: int | None = MISSING
+    preset: str | None = MISSING
     gop: int = MISSING
+
+    def resolve(self) -> None:
+        """Put the codec's own where no crf or preset is given; left as it is where there is no such codec."""
+        codec = CODECS.get(self.codec)
+        if codec is not None:
+            self.crf = codec.crf if self.crf is None else self.crf
+            self.preset = codec.preset if self.preset is None else self.preset
 
 
 @dataclass
@@ -133,6 +142,7 @@ def parse(arguments: Sequence[str]) -> Command:
             faults += _set(config, name, text)
     if faults:
         raise Refused(faults)
+    config.source.video.resolve()
     return Command(chosen["processor"], chosen["executor"], config, frozenset(given))
 
 

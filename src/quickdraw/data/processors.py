@@ -54,7 +54,6 @@ def block_stack(config: Config) -> Settings:
         raise Refused(faults)
     val_runs = tuple(source.val_runs) if source.val_from is None else val_runs_of(Path(source.val_from))
     height_px, width_px = source.hw
-    video = source.video
     tree, output = Path(source.dir).absolute(), Path(config.output.dir or f"datasets/{source.name}").resolve()
     if tree.resolve().is_relative_to(output) or output.is_relative_to(tree.resolve()):
         found = f"{output} and the raw tree {tree}, one inside the other"
@@ -69,7 +68,7 @@ def block_stack(config: Config) -> Settings:
             exclude_globs=tuple(source.exclude_globs),
             val_runs=val_runs,
         ),
-        encoding=Encoding(height_px, width_px, source.target_hz, crf=video.crf, preset=video.preset, gop=video.gop),
+        encoding=Encoding(height_px, width_px, source.target_hz, **asdict(source.video)),
         cubes=_cube_rule(config),
         stats="split" if source.lerobot_stats == "split" else "train",
         max_runs_per_campaign=source.max_runs_per_campaign,
@@ -110,7 +109,14 @@ def local(config: Config) -> AbstractContextManager[Executor]:
     return local_processes(config.source.workers or len(os.sched_getaffinity(0)))
 
 
-EXECUTORS = {"local": local}
+def inline(_config: Config) -> AbstractContextManager[Executor]:
+    """`executor=inline`: this process alone."""
+    from quickdraw.pipeline.executors.inline import Inline
+
+    return contextlib.nullcontext(Inline())
+
+
+EXECUTORS = {"local": local, "inline": inline}
 
 
 def run(command: Command) -> None:

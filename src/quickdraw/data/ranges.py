@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from quickdraw.data.config import BlockStackSource, Config, Cube
+from quickdraw.data.config import BlockStackSource, Config, Cube, Video
 from quickdraw.errors import COMMAND_LINE, Fault
+from quickdraw.video.codecs import CODECS, H264
 
 OBJECTS = ("auto", "cube", "none")
-PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 
 MOST_PEAK_SATURATION = 0.9  # above it nothing is left to stand out
 
@@ -21,7 +21,8 @@ def range_faults(config: Config) -> list[Fault]:
     from quickdraw.data.block_stack import CUBE_CAMERAS
     from quickdraw.formats.campaign.layout import CAMERAS
 
-    source, video = config.source, config.source.video
+    source = config.source
+    most_hz = CODECS.get(source.video.codec, H264).most_hz
     even = len(source.hw) == 2 and all(16 <= size <= 4320 and size % 2 == 0 for size in source.hw)
     known = source.cameras and set(source.cameras) <= set(CAMERAS) and len(set(source.cameras)) == len(source.cameras)
     plain = source.name not in ("", ".", "..") and "/" not in source.name and source.name.isprintable()
@@ -31,7 +32,7 @@ def range_faults(config: Config) -> list[Fault]:
         (bool(source.dir), "source.dir", source.dir, "a raw campaign tree"),
         (config.output.dir != "", "output.dir", repr(config.output.dir), "a folder, or null"),
         (plain, "source.name", source.name, "a folder name"),
-        (1 <= source.target_hz <= 1000, "source.target_hz", source.target_hz, "1 to 1000 Hz, whole"),
+        (1 <= source.target_hz <= most_hz, "source.target_hz", source.target_hz, f"1 to {most_hz} Hz, whole"),
         (even, "source.hw", source.hw, "[height,width], both even, 16 to 4320 px"),
         (bool(known), "source.cameras", source.cameras, f"different ones of {', '.join(CAMERAS)}"),
         (source.workers is None or 1 <= source.workers <= 512, "source.workers", source.workers, "1 to 512, or null"),
@@ -41,9 +42,7 @@ def range_faults(config: Config) -> list[Fault]:
         (not (source.val_runs and source.val_from), "source.val_from", source.val_from, "not together with val_runs"),
         (source.max_runs_per_campaign >= 0, "source.max_runs_per_campaign", source.max_runs_per_campaign, "0 or more"),
         *_bad_run_checks(source),
-        (0 <= video.crf <= 51, "source.video.crf", video.crf, "0 to 51"),
-        (video.preset in PRESETS, "source.video.preset", video.preset, f"one of {', '.join(PRESETS)}"),
-        (1 <= video.gop <= 250, "source.video.gop", video.gop, "1 to 250 pictures"),
+        *_video_checks(source.video),
         (source.objects in OBJECTS, "source.objects", source.objects, f"one of {', '.join(OBJECTS)}"),
         (source.objects != "cube" or pictured, "source.objects", source.objects, cameras),
         *_cube_checks(source.cube),
@@ -61,6 +60,21 @@ def _bad_run_checks(source: BlockStackSource) -> list[Check]:
         (set(source.allow_faults) <= set(HEALTHY), "source.allow_faults", source.allow_faults, kinds),
         (0 <= source.min_coverage <= 1, "source.min_coverage", source.min_coverage, "0 to 1"),
         (0 < source.max_gap_s < inf, "source.max_gap_s", source.max_gap_s, "above 0 s"),
+    ]
+
+
+def _video_checks(video: Video) -> list[Check]:
+    """Judged by the codec; where there is no such codec, by all of them."""
+    codecs = [CODECS[video.codec]] if video.codec in CODECS else list(CODECS.values())
+    crf = video.crf is None or any(codec.best_crf <= video.crf <= codec.worst_crf for codec in codecs)
+    preset = video.preset is None or any(video.preset in codec.presets for codec in codecs)
+    crfs = ", ".join(f"{codec.best_crf} to {codec.worst_crf} for {codec.name}" for codec in codecs)
+    presets = "; ".join(f"one of {', '.join(codec.presets)} for {codec.name}" for codec in codecs)
+    return [
+        (video.codec in CODECS, "source.video.codec", video.codec, f"one of {', '.join(CODECS)}"),
+        (crf, "source.video.crf", video.crf, crfs),
+        (preset, "source.video.preset", video.preset, presets),
+        (1 <= video.gop <= 250, "source.video.gop", video.gop, "1 to 250 pictures"),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected, Trait
 from quickdraw.errors import Fault
 from quickdraw.pipeline.source import Source
 
@@ -19,9 +19,20 @@ def disagreements(plans: Plans, source: Source) -> Iterator[Rejected]:
     `plans` are sorted by key. Of equally large groups the one with the earliest episode is right. An episode can come
     up more than once.
     """
-    for name in dict.fromkeys(trait.name for plan in plans.values() for trait in plan.traits):
-        yield from _minorities(name, plans, source)
-    yield from _repeated(plans, source)
+    groups: dict[str, dict[str, list[EpisodeKey]]] = {}
+    traits: dict[str, Trait] = {}
+    repeated: list[Rejected] = []
+    first: dict[str, EpisodeKey] = {}
+    for key, plan in plans.items():  # once, for plans may be costly to come by
+        for trait in plan.traits:
+            traits.setdefault(trait.name, trait)
+            groups.setdefault(trait.name, {}).setdefault(trait.value, []).append(key)
+        known = first.setdefault(plan.content_digest, key) if plan.content_digest else key
+        if known != key:
+            repeated.append(_repeated(key, known, source))
+    for name, trait in traits.items():
+        yield from _minorities(trait, groups[name], source)
+    yield from repeated
 
 
 def merged(rejected: Iterable[Rejected]) -> list[Rejected]:
@@ -32,19 +43,15 @@ def merged(rejected: Iterable[Rejected]) -> list[Rejected]:
     return [Rejected(key, tuple(faults[key])) for key in sorted(faults)]
 
 
-def _minorities(name: str, plans: Plans, source: Source) -> Iterator[Rejected]:
-    having = {key: trait for key in plans for trait in plans[key].traits if trait.name == name}
-    groups: dict[str, list[EpisodeKey]] = {}
-    for key, trait in having.items():
-        groups.setdefault(trait.value, []).append(key)
+def _minorities(trait: Trait, groups: Mapping[str, list[EpisodeKey]], source: Source) -> Iterator[Rejected]:
+    """The episodes that are in any but the largest of `groups`, by value of `trait`."""
     latest_first = sorted(groups.items(), key=lambda group: group[1][0], reverse=True)
     by_size = sorted(latest_first, key=lambda group: len(group[1]))
     told = "; ".join(f"{value} in {_runs(keys)}" for value, keys in by_size)
     for value, keys in by_size[:-1]:
         for key in keys:
-            trait, expected = having[key], f"one {name} in all runs, not {told}"
-            path = str(source.path(key, trait.file))
-            yield Rejected(key, (Fault(str(key), name, value, expected, path=path, option=trait.option),))
+            path, expected = str(source.path(key, trait.file)), f"one {trait.name} in all runs, not {told}"
+            yield Rejected(key, (Fault(str(key), trait.name, value, expected, path=path, option=trait.option),))
 
 
 def _runs(keys: list[EpisodeKey]) -> str:
@@ -53,11 +60,6 @@ def _runs(keys: list[EpisodeKey]) -> str:
     return f"{len(keys)} run{'s' if len(keys) > 1 else ''} ({named}{more})"
 
 
-def _repeated(plans: Plans, source: Source) -> Iterator[Rejected]:
-    first: dict[str, EpisodeKey] = {}
-    for key in plans:
-        digest = plans[key].content_digest
-        known = first.setdefault(digest, key) if digest else key
-        if known != key:
-            found, path = f"the same streams and stamps as {known}", str(source.path(key, "."))
-            yield Rejected(key, (Fault(str(key), "recording", found, "every recording once", path=path),))
+def _repeated(key: EpisodeKey, known: EpisodeKey, source: Source) -> Rejected:
+    found, path = f"the same streams and stamps as {known}", str(source.path(key, "."))
+    return Rejected(key, (Fault(str(key), "recording", found, "every recording once", path=path),))

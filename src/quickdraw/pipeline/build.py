@@ -5,36 +5,38 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
+from quickdraw.core.episode import Rejected
 from quickdraw.core.statistics import Statistics
 from quickdraw.errors import InvariantError, Refused
 from quickdraw.formats.json_document import write_json
+from quickdraw.formats.lerobot.videos import Reel, plan_reel
 from quickdraw.pipeline.agreement import merged
-from quickdraw.pipeline.cubes import Member, split_cubes
+from quickdraw.pipeline.cubes import split_cubes
 from quickdraw.pipeline.describe import split_lines
-from quickdraw.pipeline.digests import DigestIndex, FileDigest
-from quickdraw.pipeline.documents import FINGERPRINT, provenance, summary
+from quickdraw.pipeline.digests import DigestIndex
+from quickdraw.pipeline.documents import provenance_fingerprint, summary, write_provenance
 from quickdraw.pipeline.executors import Executor
-from quickdraw.pipeline.fragments import Fragment
 from quickdraw.pipeline.inventory import is_whole, remember, take_inventory
-from quickdraw.pipeline.mapping import Made, Workshop, map_tasks, run_task
-from quickdraw.pipeline.packing import PackTask, pack
-from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
+from quickdraw.pipeline.joining import JoinTask
+from quickdraw.pipeline.map_stage import MapStage, Shelf
+from quickdraw.pipeline.mapping import Digests, Workshop
+from quickdraw.pipeline.members import Members, members_of
+from quickdraw.pipeline.packing import FileTask, PackTask, pack
+from quickdraw.pipeline.parts import PartStore
 from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.plan import BuildPlan, faults_of, without
+from quickdraw.pipeline.plan_index import write_plans
 from quickdraw.pipeline.progress import Progress
-from quickdraw.pipeline.publish import PARTS, index_file, publish, staging
+from quickdraw.pipeline.publish import PARTS, index_file, plans_file, publish, staging
 from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.settings import Settings
-from quickdraw.pipeline.statistics import MeasureTask, measure, normalization, trainer_statistics
-from quickdraw.pipeline.trace import read_provenance
+from quickdraw.pipeline.statistics import measure, measure_tasks, normalization, trainer_statistics
+from quickdraw.pipeline.trace import fingerprint_of
 from quickdraw.pipeline.verify.verify import verify_structure
-
-type Digests = dict[EpisodeKey, dict[str, FileDigest]]
 
 
 def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Progress) -> bool:
@@ -46,7 +48,9 @@ def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Pro
         store, index = PartStore(folder / PARTS), DigestIndex(index_file(settings.output), not settings.rehash)
         store.clear()
         try:
-            fresh = _Stages(plan, settings, executor, progress, folder, store).run(index)
+            published = Published(settings.output)
+            workshop = Workshop(settings.source, settings.encoding, settings.cubes, store, published)
+            fresh = _Stages(plan, settings, executor, progress, folder, workshop).run(index)
         except BaseException:
             executor.stop()
             store.clear()
@@ -68,7 +72,7 @@ class _Stages:
     executor: Executor
     progress: Progress
     folder: Path
-    store: PartStore
+    workshop: Workshop
 
     @property
     def dataset(self) -> Path:
@@ -79,11 +83,15 @@ class _Stages:
         known = self.known(index)
         if self.is_published(known, index):
             return False
-        plan, digests = self.map(known, index)
-        mapped = replace(self, plan=plan)
-        if mapped.is_published(digests, index):
+        write_plans(plans_file(self.settings.output), self.settings.source, self.plan.episodes.values())
+        stage = MapStage(self.workshop, self.plan, self.settings.dataset_spec(), self.dataset, known, index)
+        stage.run(self.executor, self.progress)
+        accepted, reels = self, stage.reels
+        if stage.rejected:
+            accepted, reels = self.without(stage.rejected), {}
+        if accepted.is_published(stage.digests, index):
             return False
-        mapped.publish(digests, index)
+        accepted.publish(stage.digests, reels, index)
         return True
 
     def known(self, index: DigestIndex) -> Digests:
@@ -94,51 +102,29 @@ class _Stages:
             known[key] = {file: digest for file, digest in found.items() if digest is not None}
         return known
 
-    def map(self, known: Digests, index: DigestIndex) -> tuple[BuildPlan, Digests]:
-        """Make every part that is not there; all digests, and the plan without what turned out bad, if it may be.
-
-        Raises Refused with the faults of all that could not be made.
-        """
-        settings, plans = self.settings, self.plan.episodes
-        published = Published(settings.output)
-        workshop = Workshop(settings.source, settings.encoding, settings.cubes, self.store, published)
-        tasks = list(map_tasks(workshop, plans.values(), known))
-        digests, made, rejected = {key: dict(files) for key, files in known.items()}, list[Made](), list[Rejected]()
-        with self.progress.stage("map", sum(task.cost for task in tasks), "pictures") as meter:
-            for result in self.executor.run(run_task, tasks):
-                if isinstance(result, Rejected):
-                    rejected.append(result)
-                    continue
-                meter.advance(result.cost)
-                made.append(result)
-                digests[result.key] |= result.sources
-                for file, digest in result.sources.items():
-                    path = settings.source.path(result.key, file)
-                    index.add(path, plans[result.key].stamps[file], digest.sha256)
-        new = sum(result.new for result in made)
-        self.progress.note(f"{new} parts made, {sum(result.parts for result in made) - new} there already")
-        if rejected and settings.on_bad_run == "refuse":
-            raise Refused(faults_of(merged(rejected)), len(plans))
+    def without(self, rejected: Sequence[Rejected]) -> _Stages:
+        """The same without what turned out bad, if it may be. Raises Refused."""
+        if self.settings.on_bad_run == "refuse":
+            raise Refused(faults_of(merged(rejected)), len(self.plan.episodes))
         for fault in faults_of(merged(rejected)):
             self.progress.note(f"not built: {fault}")
-        return without(self.plan, rejected, settings) if rejected else self.plan, digests
+        shutil.rmtree(self.dataset, ignore_errors=True)  # files were joined for splits that are others now
+        return replace(self, plan=without(self.plan, rejected, self.settings))
 
-    def fragments(self, digests: Digests) -> dict[str, tuple[Fragment, ...]]:
-        """Split name -> its episodes, in order."""
-        plans = self.plan.episodes
-        return {
-            split.name: tuple(self._fragment(plans[key], digests[key]) for key in split.episodes)
-            for split in self.plan.splits
-        }
+    def members(self, digests: Digests) -> dict[str, Members]:
+        """Split name -> its episodes, in order, without cubes."""
+        return {split.name: members_of(self.workshop, split, self.plan.episodes, digests) for split in self.plan.splits}
 
-    def _fragment(self, plan: EpisodePlan, digests: dict[str, FileDigest]) -> Fragment:
-        source, encoding, rule = self.settings.source, self.settings.encoding, self.settings.cubes
-        clips = {
-            camera: clip_fingerprint(digests[plan.videos[camera]], plan.frame_digests[camera], encoding)
-            for camera in source.cameras
-        }
-        tracks = {camera: track_fingerprint(clips[camera], rule.thresholds) for camera in rule.cameras} if rule else {}
-        return Fragment(self.store, plan, digests, rows_fingerprint(source, plan, digests), clips, tracks)
+    def with_cubes(self, members: Mapping[str, Members]) -> dict[str, Members]:
+        """The same, each split with the cubes there is evidence for in it."""
+        rule, found = self.settings.cubes, dict(members)
+        if rule:
+            for name, episodes in members.items():
+                tracks = ([member.fragment.track(camera) for camera in rule.cameras] for member in episodes)
+                cubes = split_cubes(rule, tracks, self.settings.encoding.picture_px)
+                self.progress.note(f"cubes in {name}: {cubes}")
+                found[name] = replace(episodes, cubes=cubes)
+        return found
 
     def is_published(self, digests: Digests, index: DigestIndex) -> bool:
         """Whether what would be built is what is published, as far as digests are known."""
@@ -146,16 +132,16 @@ class _Stages:
         if any({*plan.row_files, *plan.videos.values()} - digests[key].keys() for key, plan in plans.items()):
             return False
         try:
-            there = read_provenance(output).get(FINGERPRINT)
+            there = fingerprint_of(output)
         except Refused:
             return False
-        members = {name: tuple(Member(f, None) for f in found) for name, found in self.fragments(digests).items()}
-        return there == provenance(self.plan, self.settings, members)[FINGERPRINT] and is_whole(output, index)
+        promised = provenance_fingerprint(self.plan, self.settings, self.members(digests))
+        return there == promised and is_whole(output, index)
 
-    def publish(self, digests: Digests, index: DigestIndex) -> None:
-        """Everything from parts to the published dataset."""
-        members = self.members(self.fragments(digests))
-        self.pack(members, self.measure(members))
+    def publish(self, digests: Digests, reels: dict[Shelf, Reel], index: DigestIndex) -> None:
+        """Everything from parts to the published dataset; the video files of `reels` are there already."""
+        members = self.with_cubes(self.members(digests))
+        self.pack(members, self.measure(members), reels)
         take_inventory(self.dataset, self.executor)
         self.verify()
         self.write_log()
@@ -167,46 +153,50 @@ class _Stages:
             left = f"{len(self.plan.rejected)} of {len(self.plan.rejected) + len(self.plan.episodes)} runs"
             self.progress.note(f"left out: {left}; refused_runs in {PROVENANCE} says why")
 
-    def members(self, fragments: Mapping[str, tuple[Fragment, ...]]) -> dict[str, tuple[Member, ...]]:
-        """Split name -> its episodes as it packs them, each split with the cubes there is evidence for in it."""
-        members, rule = {}, self.settings.cubes
-        for name, episodes in fragments.items():
-            cubes = None
-            if rule:
-                tracks = ([fragment.track(camera) for camera in rule.cameras] for fragment in episodes)
-                cubes = split_cubes(rule, tracks, self.settings.encoding.picture_px)
-                self.progress.note(f"cubes in {name}: {cubes}")
-            members[name] = tuple(Member(fragment, cubes) for fragment in episodes)
-        return members
-
-    def measure(self, members: dict[str, tuple[Member, ...]]) -> dict[str, dict[str, Statistics]]:
+    def measure(self, members: Mapping[str, Members]) -> dict[str, dict[str, Statistics]]:
         """Plain statistics of train, and of every split where each is to carry its own."""
         spec = self.settings.dataset_spec()
         names = ["train"] if self.settings.stats == "train" else list(members)
-        measured = {}
-        with self.progress.stage("measure", len(names), "splits") as meter:
-            tasks = [MeasureTask(name, spec, members[name]) for name in names]
-            for name, statistics in self.executor.run(measure, tasks):
-                measured[name] = statistics
+        measured: dict[str, dict[str, Statistics]] = {name: {} for name in names}
+        tasks = [task for name in names for task in measure_tasks(name, spec, members[name])]
+        with self.progress.stage("measure", len(tasks), "features") as meter:
+            for name, feature, statistics in self.executor.run(measure, tasks):
+                measured[name][feature] = statistics
                 meter.advance(1)
         return measured
 
-    def pack(self, members: dict[str, tuple[Member, ...]], measured: dict[str, dict[str, Statistics]]) -> None:
+    def pack(
+        self,
+        members: Mapping[str, Members],
+        measured: Mapping[str, dict[str, Statistics]],
+        joined: Mapping[Shelf, Reel],
+    ) -> None:
         """Write every split and the documents beside them."""
-        spec = self.settings.dataset_spec()
+        spec, pin = self.settings.dataset_spec(), self.settings.stats == "train"
         trainer = trainer_statistics(spec, measured["train"])
-        pin = self.settings.stats == "train"
-        tasks = [
-            PackTask(self.dataset, name, spec, episodes, trainer if pin else measured[name], pin)
-            for name, episodes in members.items()
-        ]
+        tasks: list[PackTask | FileTask | JoinTask] = []
+        for name, episodes in members.items():
+            late = {
+                camera: self.reel(name, camera, episodes) for camera in spec.cameras if (name, camera) not in joined
+            }
+            tasks += [JoinTask(file) for reel in late.values() for file in reel.files]
+            reels = late | {camera: joined[name, camera] for camera in spec.cameras if camera not in late}
+            places = {camera: reel.places for camera, reel in reels.items()}
+            statistics = trainer if pin else measured[name]
+            tasks.append(PackTask(self.dataset, name, spec, episodes, places, statistics, pin))
+            tasks.append(FileTask(self.dataset, name, spec.cameras, episodes))
         with self.progress.stage("pack", sum(map(self.plan.frames, self.plan.splits)), "rows") as meter:
-            for rows in self.executor.run(pack, tasks):
-                meter.advance(rows)
+            for written in self.executor.run(pack, tasks):
+                meter.advance(written.rows)
         constants = normalization(spec, trainer)
         write_json(self.dataset / NORMALIZATION, constants, indent=2)
         write_json(self.dataset / SUMMARY, summary(self.plan, self.settings, constants), indent=2)
-        write_json(self.dataset / PROVENANCE, provenance(self.plan, self.settings, members), indent=2)
+        write_provenance(self.dataset / PROVENANCE, self.plan, self.settings, members)
+
+    def reel(self, split: str, camera: str, members: Members) -> Reel:
+        """The video files of a camera that have not been joined yet."""
+        clips = [(member.fragment.clip(camera), member.frames) for member in members]
+        return plan_reel(self.dataset / split, self.settings.dataset_spec(), camera, clips)
 
     def verify(self) -> None:
         """Read back what is about to be published, all but the pixels. Raises InvariantError."""

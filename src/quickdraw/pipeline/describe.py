@@ -41,7 +41,7 @@ def _campaign_table(plan: BuildPlan, rate_hz: int) -> Iterator[str]:
     width = max(len("campaign"), *(len(name) for name in plan.campaigns))
     yield f"{'campaign':<{width}}  {'split':<24} {'runs':>5} {'frames':>9} {'seconds':>9}"
     for name, split in plan.campaigns.items():
-        frames = [episode.frames for key, episode in plan.episodes.items() if key.campaign == name]
+        frames = [rows for key, rows in plan.lengths.items() if key.campaign == name]
         none = "all refused" if any(rejected.key.campaign == name for rejected in plan.rejected) else "no runs"
         target = "excluded" if split is None else _destination(plan, name) if frames else none
         counts = f"{len(frames):>5} {sum(frames):>9,} {sum(frames) / rate_hz:>9,.1f}" if frames else ""
@@ -63,4 +63,4 @@ def _val_lines(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     wanted = f"the longest, at least val_floor={rule.val_floor} episodes, aiming at val_frac={rule.val_frac:.1%}"
     how = "frozen" if rule.val_runs else wanted
     yield f"val: {share:.1%} of the pool's frames ({how}):"
-    yield from (f"  {key}  {plan.episodes[key].frames:,} frames" for key in val.episodes)
+    yield from (f"  {key}  {plan.lengths[key]:,} frames" for key in val.episodes)

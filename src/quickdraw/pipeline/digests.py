@@ -7,9 +7,11 @@ from machine to machine. It is a log: a line a file, the last one counts, and on
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import asdict, dataclass
+import struct
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from quickdraw.core.episode import FileStamp
 
@@ -36,45 +38,96 @@ def stamp_of(path: Path) -> FileStamp:
 
 
 class DigestIndex:
-    """The digests of files that were read before, as long as `trusted`; new ones are added to `path` at once."""
+    """The digests of files that were read before, as long as `trusted`; new ones are added to `path` at once.
+
+    Of a dataset, thousands of files, it holds one value: what all of it looked like when it was known to be whole.
+    """
 
     def __init__(self, path: Path, trusted: bool) -> None:
         self.path = path
+        self.files: dict[str, bytes] = {}
+        self.datasets: dict[str, str] = {}
         lines = path.read_bytes().splitlines() if path.exists() else []
-        self.entries = dict(entry for line in lines if trusted and (entry := _entry(line)) is not None)
-        if trusted and len(lines) > 2 * len(self.entries):  # most of it is out of date
-            fresh = path.with_name(f"{path.name}.new")
-            fresh.write_text("".join(map(_line, self.entries.items())))
-            fresh.replace(path)
+        for line in lines if trusted else ():
+            self._learn(line)
+        if trusted and len(lines) > 2 * (len(self.files) + len(self.datasets)):  # most of it is out of date
+            self._rewrite()
         elif lines:
             with path.open("a") as file:
                 file.write("\n")  # the last line may be torn
 
     def known(self, path: Path, stamp: FileStamp) -> FileDigest | None:
         """The digest of a file that looks like `stamp`, if it looked like that when it was read."""
-        found = self.entries.get(str(path))
-        return FileDigest(stamp.bytes, found[1]) if found and found[0] == stamp else None
+        size, mtime_ns, sha256 = _PACKED.unpack(self.files.get(str(path), _NOTHING))
+        return FileDigest(size, sha256.hex()) if (size, mtime_ns) == (stamp.bytes, stamp.mtime_ns) else None
 
     def add(self, path: Path, stamp: FileStamp, sha256: str) -> None:
         """Remember the digest of a file that looked like `stamp` when it was read."""
-        if self.entries.get(str(path)) != (stamp, sha256):
-            self.entries[str(path)] = stamp, sha256
-            with self.path.open("a") as file:
-                file.write(_line((str(path), (stamp, sha256))))
+        packed = _PACKED.pack(stamp.bytes, stamp.mtime_ns, bytes.fromhex(sha256))
+        if self.files.get(str(path)) != packed:
+            self.files[str(path)] = packed
+            self._append(_file_line(str(path), packed))
+
+    def was_whole(self, dataset: Path, looks: str) -> bool:
+        """Whether a dataset looks as it did when it was whole."""
+        return self.datasets.get(str(dataset)) == looks
+
+    def is_whole(self, dataset: Path, looks: str) -> None:
+        """Remember what a dataset that is whole looks like."""
+        if not self.was_whole(dataset, looks):
+            self.datasets[str(dataset)] = looks
+            self._append(_dataset_line(str(dataset), looks))
+
+    def _append(self, line: str) -> None:
+        with self.path.open("a") as file:
+            file.write(line)
+
+    def _learn(self, line: bytes) -> None:
+        """One line of the index; one that is none is passed over."""
+        try:
+            match _DECODER.decode(line):
+                case _File(path, size, mtime_ns, sha256):
+                    self.files[path] = _PACKED.pack(size, mtime_ns, bytes.fromhex(sha256))
+                case _Dataset(dataset, looks):
+                    self.datasets[dataset] = looks
+        except (ValueError, RecursionError, struct.error, msgspec.MsgspecError):
+            pass
+
+    def _rewrite(self) -> None:
+        fresh = self.path.with_name(f"{self.path.name}.new")
+        with fresh.open("w") as file:
+            file.writelines(_file_line(*entry) for entry in self.files.items())
+            file.writelines(_dataset_line(*entry) for entry in self.datasets.items())
+        fresh.replace(self.path)
 
 
-type _Entry = tuple[str, tuple[FileStamp, str]]
+_PACKED = struct.Struct("<qq32s")  # size, time, SHA-256: a third of what they take as objects
+_NOTHING = _PACKED.pack(-1, 0, b"")
 
 
-def _line(entry: _Entry) -> str:
-    path, (stamp, sha256) = entry
-    return json.dumps({"path": path, **asdict(stamp), "sha256": sha256}) + "\n"
+class _File(msgspec.Struct, tag="file"):
+    path: str
+    bytes: int
+    mtime_ns: int
+    sha256: str
 
 
-def _entry(line: bytes) -> _Entry | None:
-    """A line of the index; None where it is none."""
-    try:
-        read = json.loads(line)
-        return str(read["path"]), (FileStamp(int(read["bytes"]), int(read["mtime_ns"])), str(read["sha256"]))
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return None
+class _Dataset(msgspec.Struct, tag="dataset"):
+    path: str
+    looks: str
+
+
+_DECODER = msgspec.json.Decoder(_File | _Dataset)
+
+
+def _file_line(path: str, packed: bytes) -> str:
+    size, mtime_ns, sha256 = _PACKED.unpack(packed)
+    return _line(_File(path, size, mtime_ns, sha256.hex()))
+
+
+def _dataset_line(path: str, looks: str) -> str:
+    return _line(_Dataset(path, looks))
+
+
+def _line(entry: _File | _Dataset) -> str:
+    return msgspec.json.encode(entry).decode() + "\n"

@@ -10,16 +10,14 @@ from quickdraw.errors import Fault
 from quickdraw.formats.lerobot.schema import MB
 from quickdraw.pipeline.publish import parts_folder
 from quickdraw.pipeline.settings import Settings
+from quickdraw.video.codecs import CODECS
 
 if TYPE_CHECKING:
     from quickdraw.pipeline.plan import BuildPlan
 
-# A picture of 144x192 at crf 10 and a keyframe every 5: measured 2,316 bytes on the sample campaigns and 3,202 on
-# simulated ones, whose pictures are all fine grain. Every picture is kept twice, in media/ and joined in the split.
-PICTURE_BYTES = 3_000
+# Every picture is kept twice, in media/ and joined in the split.
 COPIES = 2
-REFERENCE_PX = 144 * 192
-REFERENCE_CRF = 10
+REFERENCE_PX = 144 * 192  # that codecs tell a picture's bytes of
 
 
 def disk_faults(plan: BuildPlan, settings: Settings) -> list[Fault]:
@@ -39,11 +37,11 @@ def disk_faults(plan: BuildPlan, settings: Settings) -> list[Fault]:
 
 def estimated_bytes(plan: BuildPlan, settings: Settings) -> int:
     """About how large the dataset will be."""
-    encoding = settings.encoding
+    encoding, codec = settings.encoding, CODECS[settings.encoding.codec]
     pixels = encoding.height_px * encoding.width_px / REFERENCE_PX
-    quality = 2.0 ** ((REFERENCE_CRF - encoding.crf) / 6)  # x264 halves its bits every 6 steps of crf
-    pictures = sum(episode.frames for episode in plan.episodes.values()) * len(settings.source.cameras)
-    return int(pictures * PICTURE_BYTES * COPIES * pixels * quality)
+    quality = 2.0 ** ((codec.crf - encoding.crf) / codec.halving_crf)
+    pictures = sum(plan.lengths.values()) * len(settings.source.cameras)
+    return int(pictures * codec.picture_bytes * COPIES * pixels * quality)
 
 
 def free_bytes(output: Path) -> int:

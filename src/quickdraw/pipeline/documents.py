@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import quickdraw
 from quickdraw.core.cubes import VIEWS, Track
 from quickdraw.core.features import FeatureSpec
-from quickdraw.core.fingerprint import fingerprint
+from quickdraw.core.fingerprint import fingerprint_with
+from quickdraw.core.resample import Displacement
 from quickdraw.core.split import Split
+from quickdraw.formats.json_document import write_json_with
 from quickdraw.pipeline.cubes import Member
+from quickdraw.pipeline.digests import FileDigest
+from quickdraw.pipeline.members import Members
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.settings import Settings
 
@@ -20,7 +25,7 @@ FINGERPRINT = "fingerprint"
 MEASURED_WITH = "cubes_measured_with"  # versions, where cubes were not measured with those of the build
 # What only a build's pictures tell, with each episode's "cubes"; all else is known when it begins.
 FOUND = ("palette", MEASURED_WITH)
-DATASET_VERSION = 1  # raised when the same parts are packed, measured or described otherwise than before
+DATASET_VERSION = 2  # raised when the same parts are packed, measured or described otherwise than before
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
 CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 
@@ -46,7 +51,7 @@ def summary(plan: BuildPlan, settings: Settings, normalization: Mapping[str, Any
 
 
 def _counts(plan: BuildPlan, split: Split, rate_hz: int) -> dict[str, Any]:
-    lengths = [plan.episodes[key].frames for key in split.episodes]
+    lengths = [plan.lengths[key] for key in split.episodes]
     frames = sum(lengths)
     return {
         "episodes": len(lengths),
@@ -71,9 +76,22 @@ def _card(plan: BuildPlan, split: Split, settings: Settings) -> dict[str, Any]:
     }
 
 
-def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
+def provenance_fingerprint(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -> str:
+    """Of the whole dataset: equal where a build would write the same bytes again."""
+    return _build_fingerprint(_head(plan, settings, members), _episodes(plan, members))
+
+
+def write_provenance(path: Path, plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -> None:
     """provenance.json: with what, how configured, and from which files each episode was made."""
-    document = {
+    head = _head(plan, settings, members)
+    known = {FINGERPRINT: _build_fingerprint(head, _episodes(plan, members))}
+    # Made twice, for all episodes together are much to keep.
+    write_json_with(path, {**head, **known}, "episodes", _episodes(plan, members), indent=2)
+
+
+def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -> dict[str, Any]:
+    """All but the episodes, the fingerprint still empty."""
+    return {
         **versions(),
         FINGERPRINT: "",
         "processor": settings.source.processor,
@@ -85,21 +103,25 @@ def provenance(plan: BuildPlan, settings: Settings, members: Mapping[str, tuple[
         "refused_runs": refused_runs(plan, settings),
         "ignored": list(plan.ignored),
         **_palettes(members),
-        "episodes": [
-            _episode(split, number, member)
-            for split in plan.splits
-            for number, member in enumerate(members[split.name])
-        ],
     }
-    return {**document, FINGERPRINT: build_fingerprint(document)}
+
+
+def _episodes(plan: BuildPlan, members: Mapping[str, Members]) -> Iterator[dict[str, Any]]:
+    for split in plan.splits:
+        for number, member in enumerate(members[split.name]):
+            yield _episode(split, number, member)
 
 
 def build_fingerprint(document: Mapping[str, Any]) -> str:
     """Of a whole dataset, from its provenance.json: equal where a build would write the same bytes again."""
+    return _build_fingerprint(document, document["episodes"])
+
+
+def _build_fingerprint(document: Mapping[str, Any], episodes: Iterable[Mapping[str, Any]]) -> str:
     content = {key: value for key, value in document.items() if key not in (*FOUND, FINGERPRINT, "episodes")}
     content["dataset_version"] = DATASET_VERSION
-    episodes = [{key: value for key, value in e.items() if key != "cubes"} for e in document["episodes"]]
-    return fingerprint({**content, "episodes": episodes})
+    known = ({key: value for key, value in episode.items() if key != "cubes"} for episode in episodes)
+    return fingerprint_with(content, "episodes", known)
 
 
 def described(feature: FeatureSpec) -> dict[str, Any]:
@@ -119,9 +141,9 @@ def versions() -> dict[str, Any]:
     return {"quickdraw": quickdraw.__version__, "packages": {name: version(name) for name in CONTENT_PACKAGES}}
 
 
-def _palettes(members: Mapping[str, tuple[Member, ...]]) -> dict[str, Any]:
+def _palettes(members: Mapping[str, Members]) -> dict[str, Any]:
     """The colours of cubes in each split, where they were looked for."""
-    palettes = {name: list(episodes[0].cubes.palette) for name, episodes in members.items() if episodes[0].cubes}
+    palettes = {name: list(episodes.cubes.palette) for name, episodes in members.items() if episodes.cubes}
     return {"palette": palettes} if palettes else {}
 
 
@@ -135,12 +157,17 @@ def _episode(split: Split, number: int, member: Member) -> dict[str, Any]:
         "frames": plan.frames,
         "t_lo_s": plan.grid.t0_s,
         "t_hi_s": plan.t_hi_s,
-        "displacement": {stream: asdict(moved) for stream, moved in plan.displacement.items()},
+        "displacement": {stream: _fields(moved) for stream, moved in plan.displacement.items()},
         **plan.provenance,
         **seen(member.tracks()),
         "fragments": member.fragment.parts(),
-        "sources": {file: asdict(digest) for file, digest in sorted(member.fragment.sources.items())},
+        "sources": {file: _fields(digest) for file, digest in sorted(member.fragment.sources.items())},
     }
+
+
+def _fields(value: Displacement | FileDigest) -> dict[str, Any]:
+    """By name; `asdict` would copy them, which takes ten times as long."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def seen(tracks: Sequence[Track]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -17,8 +17,9 @@ def episode_lines(plan: BuildPlan) -> Iterator[str]:
     for key, episode in plan.episodes.items():
         stream, moved = max(episode.displacement.items(), key=lambda item: item[1].max_s)
         mended = ", ".join(f"{reason} {times}" for reason, times in episode.provenance.get("mended", {}).items())
+        seconds = episode.frames / episode.grid.rate_hz
         yield (
-            f"{key!s:<{width}}  {splits.get(key, '-'):<24} {episode.frames:>9,} frames {_seconds(episode):>9.1f} s  "
+            f"{key!s:<{width}}  {splits.get(key, '-'):<24} {episode.frames:>9,} frames {seconds:>9.1f} s  "
             f"at most {moved.max_s * 1e3:.1f} ms off ({stream}){f'  mended: {mended}' if mended else ''}"
         )
 
@@ -34,13 +35,13 @@ def as_document(found: Survey) -> dict[str, Any]:
             "episodes": len(plan.episodes),
             "rejected": len(plan.rejected),
             "faults": len(faults),
-            "frames": sum(episode.frames for episode in plan.episodes.values()),
-            "seconds": sum(map(_seconds, plan.episodes.values())),
+            "frames": sum(plan.lengths.values()),
+            "seconds": _seconds(plan, plan.lengths),
         },
         "campaigns": [_campaign(plan, name) for name in plan.campaigns],
         "splits": [
             {"name": split.name, "frames": plan.frames(split), "episodes": [str(key) for key in split.episodes],
-             "seconds": sum(_seconds(plan.episodes[key]) for key in split.episodes)}
+             "seconds": _seconds(plan, split.episodes)}
             for split in plan.splits
         ],
         "episodes": [_episode(episode, splits.get(key)) for key, episode in plan.episodes.items()],
@@ -56,15 +57,16 @@ def _split_of(plan: BuildPlan) -> Mapping[EpisodeKey, str]:
     return {key: split.name for split in plan.splits for key in split.episodes}
 
 
-def _seconds(episode: EpisodePlan) -> float:
-    return episode.frames / episode.grid.rate_hz
+def _seconds(plan: BuildPlan, keys: Iterable[EpisodeKey]) -> float:
+    """How long some episodes are together."""
+    rate_hz = next(iter(plan.episodes.values())).grid.rate_hz if plan.episodes else 1
+    return sum(plan.lengths[key] / rate_hz for key in keys)
 
 
 def _campaign(plan: BuildPlan, name: str) -> dict[str, Any]:
-    episodes = [episode for key, episode in plan.episodes.items() if key.campaign == name]
-    frames, seconds = sum(episode.frames for episode in episodes), sum(map(_seconds, episodes))
-    goes_to = plan.campaigns[name]
-    return {"name": name, "split": goes_to, "episodes": len(episodes), "frames": frames, "seconds": seconds}
+    keys = [key for key in plan.lengths if key.campaign == name]
+    frames, goes_to = sum(plan.lengths[key] for key in keys), plan.campaigns[name]
+    return {"name": name, "split": goes_to, "episodes": len(keys), "frames": frames, "seconds": _seconds(plan, keys)}
 
 
 def _episode(episode: EpisodePlan, split: str | None) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def _episode(episode: EpisodePlan, split: str | None) -> dict[str, Any]:
         "run": episode.key.run,
         "split": split,
         "frames": episode.frames,
-        "seconds": _seconds(episode),
+        "seconds": episode.frames / episode.grid.rate_hz,
         "t_lo_s": episode.grid.t0_s,
         "t_hi_s": episode.t_hi_s,
         "displacement": {stream: asdict(moved) for stream, moved in episode.displacement.items()},

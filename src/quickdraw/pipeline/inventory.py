@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import batched
 from pathlib import Path
 
-from quickdraw.formats.json_document import write_json
-from quickdraw.pipeline.digests import DigestIndex, FileDigest, digest, stamp_of
+import msgspec
+
+from quickdraw.formats.json_document import write_json_object
+from quickdraw.pipeline.digests import DigestIndex, FileDigest, digest
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.places import INVENTORY, LOG
 
+FILES = 32  # that a worker digests before it answers
 NOT_CONTENT = (INVENTORY, LOG)  # the inventory itself, and the one file that differs from build to build
 
 
@@ -23,27 +27,32 @@ def files_of(dataset: Path) -> Iterator[str]:
 
 def take_inventory(dataset: Path, executor: Executor) -> None:
     """Write the inventory of a finished dataset."""
-    tasks = (_File(dataset, name) for name in files_of(dataset))
-    found = dict(executor.run(_digest, tasks))
-    write_json(dataset / INVENTORY, {name: asdict(found[name]) for name in sorted(found)}, indent=1)
+    names = list(files_of(dataset))
+    found: dict[str, FileDigest] = {}
+    for digests in executor.run(_digest, (_Files(dataset, tuple(some)) for some in batched(names, FILES))):
+        found |= digests
+    write_json_object(
+        dataset / INVENTORY,
+        ((name, {"bytes": found[name].bytes, "sha256": found[name].sha256}) for name in names),
+        indent=1,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _Files:
     dataset: Path
-    name: str
+    names: tuple[str, ...]
 
 
-def _digest(file: _File) -> tuple[str, FileDigest]:
-    return file.name, digest(file.dataset / file.name)
+def _digest(files: _Files) -> dict[str, FileDigest]:
+    return {name: digest(files.dataset / name) for name in files.names}
 
 
 def read_inventory(dataset: Path) -> dict[str, FileDigest]:
     """File -> its digest. Empty where there is no inventory, or none of ours."""
     try:
-        document = json.loads((dataset / INVENTORY).read_bytes())
-        return {name: FileDigest(int(entry["bytes"]), str(entry["sha256"])) for name, entry in document.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return msgspec.json.decode((dataset / INVENTORY).read_bytes(), type=dict[str, FileDigest])
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return {}
 
 
@@ -54,22 +63,28 @@ def unlisted(dataset: Path) -> set[str]:
 
 
 def is_whole(dataset: Path, index: DigestIndex) -> bool:
-    """Whether a dataset consists of the files of its inventory; files the index does not know are read."""
+    """Whether a dataset consists of the files of its inventory; all are read unless it looks as when it last did."""
+    looks = _looks(dataset)
+    if index.was_whole(dataset, looks):
+        return True
     inventory = read_inventory(dataset)
     if not inventory or list(files_of(dataset)) != sorted(inventory):
         return False
-    for name, promised in inventory.items():
-        path = dataset / name
-        if not path.is_file():
-            return False
-        stamp = stamp_of(path)
-        if (index.known(path, stamp) or digest(path)) != promised:
-            return False
-        index.add(path, stamp, promised.sha256)
+    if any(not (dataset / name).is_file() or digest(dataset / name) != told for name, told in inventory.items()):
+        return False
+    index.is_whole(dataset, looks)
     return True
 
 
 def remember(dataset: Path, index: DigestIndex) -> None:
-    """Put the files of a dataset that was just published into the index."""
-    for name, known in read_inventory(dataset).items():
-        index.add(dataset / name, stamp_of(dataset / name), known.sha256)
+    """Put a dataset that was just published into the index."""
+    index.is_whole(dataset, _looks(dataset))
+
+
+def _looks(dataset: Path) -> str:
+    """Stands for name, size and time of every file of a dataset, its inventory too."""
+    sha256 = hashlib.sha256()
+    for name in (*files_of(dataset), INVENTORY):
+        stat = (dataset / name).lstat()
+        sha256.update(f"{name}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode(errors="surrogateescape"))
+    return sha256.hexdigest()

@@ -15,7 +15,8 @@ from quickdraw.core.cubes import CubeRule, Track
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.digests import FileDigest, digest, stamp_of
-from quickdraw.pipeline.fragments import write_pictures, write_rows, write_track
+from quickdraw.pipeline.fragments import Fragment, write_pictures, write_rows, write_track
+from quickdraw.pipeline.joining import JoinTask, Written
 from quickdraw.pipeline.looking import look_at
 from quickdraw.pipeline.part_files import CLIP, CLIP_KIND, ROWS_KIND, TRACK, TRACK_KIND, Kind
 from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
@@ -40,6 +41,17 @@ class Workshop:
         """Whether a part has to be made."""
         return not self.store.has_sound(part, kind) and not self.published.hand_on(part, self.store)
 
+    def clip_part(self, plan: EpisodePlan, camera: str, video: FileDigest) -> str:
+        """What the clip of a camera is called."""
+        return clip_fingerprint(video, plan.frame_digests[camera], self.encoding)
+
+    def fragment(self, plan: EpisodePlan, digests: dict[str, FileDigest]) -> Fragment:
+        """What an episode becomes, whether it is made yet or not."""
+        cameras, rule = self.source.cameras, self.cubes
+        clips = {camera: self.clip_part(plan, camera, digests[plan.videos[camera]]) for camera in cameras}
+        tracks = {camera: track_fingerprint(clips[camera], rule.thresholds) for camera in rule.cameras} if rule else {}
+        return Fragment(self.store, plan, digests, rows_fingerprint(self.source, plan, digests), clips, tracks)
+
     def digests(
         self, plan: EpisodePlan, files: Iterable[str], known: Mapping[str, FileDigest]
     ) -> dict[str, FileDigest]:
@@ -56,9 +68,13 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A task is done: `cost` pictures were its share; of its `parts` it made `new`, from files of these digests."""
+    """A task is done: `cost` pictures were its share; of its `parts` it made `new`, from files of these digests.
+
+    `camera` is whose pictures it was about, None where it was the rows.
+    """
 
     key: EpisodeKey
+    camera: str | None
     cost: int
     parts: int
     new: int
@@ -88,7 +104,7 @@ class RowsTask:
             rows = shop.source.rows(plan)
             refuse_changed(shop.source, plan, plan.row_files)
             shop.store.make(part, lambda folder: write_rows(folder, part, rows))
-        return Made(plan.key, self.cost, 1, int(new), digests)
+        return Made(plan.key, None, self.cost, 1, int(new), digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +128,7 @@ class PicturesTask:
         """Digest; transcode, count the clip's colours and look for cubes in it."""
         shop, plan, video = self.workshop, self.plan, self.plan.videos[self.camera]
         digests = shop.digests(plan, [video], self.known)
-        clip = clip_fingerprint(digests[video], plan.frame_digests[self.camera], shop.encoding)
+        clip = shop.clip_part(plan, self.camera, digests[video])
         rule = shop.cubes if shop.cubes and self.camera in shop.cubes.cameras else None
         track, new = None, 0
         if shop.lacks(clip, CLIP_KIND):
@@ -121,7 +137,7 @@ class PicturesTask:
         if rule and shop.lacks(part := track_fingerprint(clip, rule.thresholds), TRACK_KIND):
             shop.store.make(part, partial(self._file, part, track, shop.store.folder(clip) / CLIP, rule))
             new += 1
-        return Made(plan.key, self.cost, 1 + (rule is not None), new, digests)
+        return Made(plan.key, self.camera, self.cost, 1 + (rule is not None), new, digests)
 
     def _film(self, part: str, rule: CubeRule | None, folder: Path) -> Track | None:
         """Make a clip; the cubes that were seen in it meanwhile."""
@@ -165,21 +181,28 @@ def refuse_changed(source: Source, plan: EpisodePlan, files: Iterable[str]) -> N
 
 
 type MapTask = RowsTask | PicturesTask
-type Known = Mapping[EpisodeKey, Mapping[str, FileDigest]]
+type Digests = dict[EpisodeKey, dict[str, FileDigest]]
 
 
-def map_tasks(workshop: Workshop, plans: Iterable[EpisodePlan], known: Known) -> Iterator[MapTask]:
-    """Every task of a build, the longest first, so that all workers are busy to the end."""
-    longest_first = sorted(plans, key=lambda plan: (-plan.frames, plan.key))
-    for plan in longest_first:
-        for camera in workshop.source.cameras:
-            yield PicturesTask(workshop, plan, camera, known[plan.key])
-    for plan in longest_first:
-        yield RowsTask(workshop, plan, known[plan.key])
+def map_tasks(
+    workshop: Workshop, plans: Mapping[EpisodeKey, EpisodePlan], lengths: Mapping[EpisodeKey, int], known: Digests
+) -> Iterator[MapTask]:
+    """Every task of a build, the longest first, so that all workers are busy to the end; cubes take time too."""
+    longest_first = sorted(plans, key=lambda key: (-lengths[key], key))
+    cubed = workshop.cubes.cameras if workshop.cubes else ()
+    cameras = sorted(workshop.source.cameras, key=lambda camera: camera not in cubed)
+    for key in longest_first:
+        plan = plans[key]
+        for camera in cameras:
+            yield PicturesTask(workshop, plan, camera, known[key])
+    for key in longest_first:
+        yield RowsTask(workshop, plans[key], known[key])
 
 
-def run_task(task: MapTask) -> Made | Rejected:
+def run_task(task: MapTask | JoinTask) -> Made | Rejected | Written:
     """Run a task in a worker: what it was made from, or what is wrong with its episode."""
+    if isinstance(task, JoinTask):
+        return task()
     key = task.plan.key
     try:
         return task()

@@ -1,4 +1,4 @@
-"""The pack stage: one task per split joins its episodes and files their clips and what was measured in them."""
+"""The pack stage: two tasks a split, for its rows and for what is filed beside them, and one a video file."""
 
 from __future__ import annotations
 
@@ -10,44 +10,70 @@ import numpy as np
 import numpy.typing as npt
 
 from quickdraw.core.statistics import Statistics
+from quickdraw.formats.lerobot.files import Place
 from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, vector_crcs, write_fingerprints
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
 from quickdraw.formats.lerobot.schema import DatasetSpec
 from quickdraw.pipeline.cubes import Member
 from quickdraw.pipeline.fragments import Fragment
+from quickdraw.pipeline.joining import JoinTask, Written
 from quickdraw.pipeline.links import link
+from quickdraw.pipeline.members import Members
 from quickdraw.pipeline.places import CLIP_PLACE, PICTURES_PLACE, TRACK_PLACE
 
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """Write split `name` of the dataset growing at `dataset`, from `members` in episode order."""
+    """Write split `name` of the dataset growing at `dataset`, from `members` in episode order, but for its videos.
+
+    `places` is camera -> where the pictures of each member lie in those.
+    """
 
     dataset: Path
     name: str
     spec: DatasetSpec
-    members: tuple[Member, ...]
+    members: Members
+    places: Mapping[str, Sequence[Place]]
     statistics: Mapping[str, Statistics]
     pin: bool
 
+    def __call__(self) -> Written:
+        """Write rows and metadata."""
+        root = self.dataset / self.name
+        return Written(pack_split(SplitPlan(root, self.spec, self.members, self.places, self.statistics, self.pin)))
 
-def pack(task: PackTask) -> int:
-    """Write the split; how many frames it has."""
-    pack_split(SplitPlan(task.dataset / task.name, task.spec, task.members, task.statistics, task.pin))
-    fragments = [member.fragment for member in task.members]
-    for number, fragment in enumerate(fragments):
-        for camera in task.spec.cameras:
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """Put what was made for the `members` of split `name` besides rows and videos into the dataset at `dataset`."""
+
+    dataset: Path
+    name: str
+    cameras: tuple[str, ...]
+    members: Members
+
+    def __call__(self) -> Written:
+        """Hand clips and measurements on, note fingerprints."""
+        path = self.dataset / FINGERPRINTS_PATH.format(split=self.name)
+        write_fingerprints(path, (self._filed(*member) for member in enumerate(self.members)))
+        return Written(0)
+
+    def _filed(self, number: int, member: Member) -> dict[str, npt.NDArray[np.uint32]]:
+        """What each row of an episode is known by: its pictures, and what was read of the raw run for it."""
+        fragment = member.fragment
+        self._hand_on(number, fragment)
+        shown = {camera: fragment.picture_crcs(camera) for camera in self.cameras}
+        return shown | {name: vector_crcs(rows) for name, rows in fragment.rows().items()}
+
+    def _hand_on(self, number: int, fragment: Fragment) -> None:
+        for camera in self.cameras:
             files = {CLIP_PLACE: fragment.clip(camera), PICTURES_PLACE: fragment.measured(camera)}
             if camera in fragment.tracks:
                 files[TRACK_PLACE] = fragment.track_file(camera)
             for template, file in files.items():
-                link(file, task.dataset / template.format(camera=camera, split=task.name, number=number))
-    crcs = (_crcs(fragment, task.spec.cameras) for fragment in fragments)
-    write_fingerprints(task.dataset / FINGERPRINTS_PATH.format(split=task.name), crcs)
-    return sum(fragment.frames for fragment in fragments)
+                link(file, self.dataset / template.format(camera=camera, split=self.name, number=number))
 
 
-def _crcs(fragment: Fragment, cameras: Sequence[str]) -> dict[str, npt.NDArray[np.uint32]]:
-    """What each row of an episode is known by: its pictures, and what was read of the raw run for it."""
-    shown = {camera: fragment.picture_crcs(camera) for camera in cameras}
-    return shown | {name: vector_crcs(rows) for name, rows in fragment.rows().items()}
+def pack(task: PackTask | FileTask | JoinTask) -> Written:
+    """Run a task in a worker."""
+    return task()

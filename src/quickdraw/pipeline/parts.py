@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,6 +31,12 @@ CLIP_VERSION = 1
 TRACK_VERSION = 1
 
 
+@lru_cache
+def _version(package: str) -> str:
+    """Of what is installed; looked up once, for that takes milliseconds."""
+    return version(package)
+
+
 def rows_fingerprint(source: Source, plan: EpisodePlan, digests: dict[str, FileDigest]) -> str:
     """Of an episode's rows: its row files, its grid and the processor."""
     grid = {"t0_ns": plan.grid.t0_ns, "rate_hz": plan.grid.rate_hz, "n": plan.grid.n}
@@ -40,13 +47,13 @@ def rows_fingerprint(source: Source, plan: EpisodePlan, digests: dict[str, FileD
 
 def clip_fingerprint(video: FileDigest, frame_digest: str, encoding: Encoding) -> str:
     """Of an encoded clip: the camera's file, which picture each row shows, and the encoder."""
-    made_with = {"version": CLIP_VERSION, "av": version("av"), "encoding": asdict(encoding)}
+    made_with = {"version": CLIP_VERSION, "av": _version("av"), "encoding": asdict(encoding)}
     return fingerprint({"part": "clip", "video": video.sha256, "frames": frame_digest, **made_with})
 
 
 def track_fingerprint(clip: str, thresholds: CubeThresholds) -> str:
     """Of what is seen of the cubes in a clip, from the clip's own fingerprint."""
-    made_with = {"version": TRACK_VERSION, "opencv": version("opencv-python-headless")}
+    made_with = {"version": TRACK_VERSION, "opencv": _version("opencv-python-headless")}
     return fingerprint({"part": "track", "clip": clip, "thresholds": asdict(thresholds), **made_with})
 
 

@@ -12,21 +12,25 @@ from quickdraw.formats.lerobot.files import beyond_reader
 from quickdraw.pipeline.agreement import disagreements, merged
 from quickdraw.pipeline.disk import disk_faults
 from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.packed import Packed
+from quickdraw.pipeline.plan_index import PlanIndex, read_plans
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.publish import plans_file
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.source import Campaign
 
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """Every episode by key, the splits they go to, and what was left out.
+    """Every episode by key, its rows, the splits they go to, and what was left out.
 
     `campaigns` is campaign -> split, `POOL` or None (excluded); `left_out` are single runs that were excluded,
     `ignored` folders no run's name fits, `rejected` runs that are not built because of what is wrong with them.
     """
 
     campaigns: Mapping[str, str | None]
-    episodes: Mapping[EpisodeKey, EpisodePlan]
+    episodes: Packed[EpisodeKey, EpisodePlan]
+    lengths: Mapping[EpisodeKey, int]
     splits: tuple[Split, ...]
     left_out: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -35,7 +39,7 @@ class BuildPlan:
 
     def frames(self, split: Split) -> int:
         """Rows of a split."""
-        return sum(self.episodes[key].frames for key in split.episodes)
+        return sum(self.lengths[key] for key in split.episodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +55,34 @@ class Survey:
 
 
 def make_plan(settings: Settings, executor: Executor, progress: Progress) -> BuildPlan:
-    """The plan of a build. Raises Refused with every fault of every run, of the tree, and of the disk."""
-    found = survey(settings, executor, progress)
+    """The plan of a build, of unchanged runs as an earlier one made it.
+
+    Raises Refused with every fault of every run, of the tree, and of the disk.
+    """
+    index = PlanIndex(settings.source) if settings.rehash else read_plans(plans_file(settings.output), settings.source)
+    found = survey(settings, executor, progress, index)
     faults = [*found.faults, *disk_faults(found.plan, settings)]
     if faults:
         raise Refused(faults, found.runs)
     return found.plan
 
 
-def survey(settings: Settings, executor: Executor, progress: Progress) -> Survey:
-    """Read every run's metadata, streams, stamps and container headers. Raises Refused where there is no tree."""
+def survey(settings: Settings, executor: Executor, progress: Progress, index: PlanIndex) -> Survey:
+    """Read metadata, streams, stamps and container headers of every run that `index` does not know.
+
+    Raises Refused where there is no tree.
+    """
     tree = _read_tree(settings)
-    read, rejected = _read_runs(tree.runs, settings, executor, progress)
+    read, rejected = _read_runs(tree.runs, settings, executor, progress, index)
     rejected = merged([*tree.rejected, *rejected, *disagreements(read, settings.source)])
     bad = {r.key for r in rejected}
-    episodes = {key: episode for key, episode in read.items() if key not in bad}
-    splits = _splits(episodes, settings)
+    episodes = read.only(key for key in read if key not in bad)
+    lengths = {key: episode.frames for key, episode in episodes.items()}
+    splits = _splits(lengths, settings)
     plan = BuildPlan(
         campaigns={_as_text(name): split for name, split in tree.assigned.items()},
         episodes=episodes,
+        lengths=lengths,
         splits=splits,
         left_out=tree.left_out,
         ignored=tuple(name for campaign in tree.campaigns for name in campaign.ignored),
@@ -87,13 +100,14 @@ def without(plan: BuildPlan, rejected: Sequence[Rejected], settings: Settings) -
     """The same plan with these episodes moved to its rejected ones. Raises Refused where no pool is left."""
     every = merged([*plan.rejected, *rejected])
     bad = {r.key for r in every}
-    episodes = {key: episode for key, episode in plan.episodes.items() if key not in bad}
+    episodes = plan.episodes.only(key for key in plan.episodes if key not in bad)
     faults = _pool_faults(episodes, plan.campaigns, settings)
     if faults:
         raise Refused([*faults_of(every), *faults], len(episodes) + len(every))
-    splits = _splits(episodes, settings)
+    lengths = {key: plan.lengths[key] for key in episodes}
+    splits = _splits(lengths, settings)
     warnings = tuple(_warnings(settings, episodes, splits))
-    return replace(plan, episodes=episodes, splits=splits, warnings=warnings, rejected=tuple(every))
+    return replace(plan, episodes=episodes, lengths=lengths, splits=splits, warnings=warnings, rejected=tuple(every))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +154,30 @@ def _chosen(campaign: Campaign, settings: Settings) -> list[EpisodeKey]:
 
 
 def _read_runs(
-    keys: Sequence[EpisodeKey], settings: Settings, executor: Executor, progress: Progress
-) -> tuple[dict[EpisodeKey, EpisodePlan], list[Rejected]]:
-    """What each run would become, by key, and those that cannot become anything."""
-    read: dict[EpisodeKey, EpisodePlan] = {}
-    rejected: list[Rejected] = []
+    keys: Sequence[EpisodeKey], settings: Settings, executor: Executor, progress: Progress, index: PlanIndex
+) -> tuple[Packed[EpisodeKey, EpisodePlan], list[Rejected]]:
+    """What each run would become, by key, sorted, and those that cannot become anything."""
+    read, rejected, unknown = Packed[EpisodeKey, EpisodePlan](), list[Rejected](), list[EpisodeKey]()
     with progress.stage("plan", len(keys), "runs") as meter:
-        for result in executor.run(settings.source.plan, keys):
+        for key in keys:
+            if plan := index.known(key):
+                read.add(key, plan)
+                meter.advance(1)
+            else:
+                unknown.append(key)
+        for result in executor.run(settings.source.plan, unknown):
             meter.advance(1)
             if isinstance(result, Rejected):
                 rejected.append(result)
             else:
-                read[result.key] = result
-    return dict(sorted(read.items())), rejected
+                read.add(result.key, result)
+    return read.only(sorted(read)), rejected
 
 
-def _splits(episodes: Mapping[EpisodeKey, EpisodePlan], settings: Settings) -> tuple[Split, ...]:
+def _splits(lengths: Mapping[EpisodeKey, int], settings: Settings) -> tuple[Split, ...]:
     """The splits; none where they cannot be made."""
     try:
-        return make_splits({key: plan.frames for key, plan in episodes.items()}, settings.rule)
+        return make_splits(lengths, settings.rule)
     except Refused:
         return ()
 

@@ -21,7 +21,7 @@ from quickdraw.pipeline.exchange import exchanged
 from quickdraw.pipeline.interrupts import interrupts_deferred
 from quickdraw.pipeline.inventory import unlisted
 from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
-from quickdraw.pipeline.trace import read_provenance
+from quickdraw.pipeline.trace import splits_of
 
 OWN = {NORMALIZATION, SUMMARY, PROVENANCE, LOG, "media", "measured", "fingerprints"}  # and the splits
 LOCK, PARTS = "lock", "parts"
@@ -45,6 +45,11 @@ def parts_folder(output: Path) -> Path:
 def index_file(output: Path) -> Path:
     """Where digests of the files that `output` was made of are remembered."""
     return output.parent / f".{output.name}.index"
+
+
+def plans_file(output: Path) -> Path:
+    """Where the plans of the episodes of `output` are remembered."""
+    return output.parent / f".{output.name}.plans"
 
 
 def _refusal(output: Path, found: str, expected: str) -> Refused:
@@ -78,9 +83,9 @@ def refuse_unplaceable(output: Path) -> None:
 
 def _refuse_obstructed(output: Path) -> None:
     """What builds keep beside a dataset must be of the kind they keep."""
-    staging, index = _staging_folder(output), index_file(output)
+    staging = _staging_folder(output)
     for path, right in ((staging, Path.is_dir), (staging / LOCK, Path.is_file), (staging / PARTS, Path.is_dir),
-                        (index, Path.is_file)):  # fmt: skip
+                        (index_file(output), Path.is_file), (plans_file(output), Path.is_file)):  # fmt: skip
         if path.exists() and not right(path):
             raise _refusal(path, "something that no build put there", "what a build left, or nothing: please remove it")
 
@@ -89,7 +94,7 @@ def _refuse_foreign(output: Path) -> None:
     """Publishing removes what is there: all of it must be ours."""
     expected = "nothing there, or a dataset built by quickdraw and nothing else"
     try:
-        splits = {episode["split"] for episode in read_provenance(output)["episodes"]}
+        splits = splits_of(output)
     except (Refused, LookupError, TypeError) as error:
         found = "a folder that quickdraw did not build" if output.is_dir() else "a file"
         raise _refusal(output, found, expected) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
 from quickdraw.core.features import FeatureSpec
@@ -54,6 +54,14 @@ class Source(Protocol):
 
     def path(self, key: EpisodeKey, file: str) -> Path:
         """A source file of an episode, from its name in `EpisodePlan.stamps`."""
+        ...
+
+    def planning(self) -> Mapping[str, Any]:
+        """What `plan` depends on besides the files of the episode, JSON-ready."""
+        ...
+
+    def looks(self, key: EpisodeKey) -> str:
+        """Stands for size and time of every file that `plan` reads: as long as it is the same, so is the plan."""
         ...
 
     def plan(self, key: EpisodeKey) -> EpisodePlan | Rejected:

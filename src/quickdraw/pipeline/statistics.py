@@ -2,38 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from quickdraw.core.cubes import CUBE
+from quickdraw.core.episode import Float32
 from quickdraw.core.normalization import for_training
-from quickdraw.core.statistics import LEVELS, Statistics, of_histogram, of_rows
+from quickdraw.core.passes import of_passes
+from quickdraw.core.statistics import LEVELS, Statistics, of_histogram
 from quickdraw.formats.lerobot.schema import DatasetSpec
-from quickdraw.pipeline.cubes import Member
+from quickdraw.pipeline.cubes import SplitCubes
+from quickdraw.pipeline.fragments import read_track
+from quickdraw.pipeline.members import Members
+from quickdraw.pipeline.part_files import ROWS
+
+type Files = tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureTask:
-    """Measure one split: its features and cameras, not its bookkeeping."""
+    """Measure one column of a split, in the `files` its episodes have it in, one tuple an episode.
+
+    A task knows files alone, for the plans of all episodes are many megabytes to hand to a worker.
+    """
 
     split: str
-    spec: DatasetSpec
-    members: tuple[Member, ...]
+    column: str
+    files: tuple[Files, ...]
+
+    def statistics(self) -> Statistics:
+        """Over all rows, or all sampled pictures."""
+        raise NotImplementedError
 
 
-def measure(task: MeasureTask) -> tuple[str, dict[str, Statistics]]:
-    """The split's name and its plain statistics by feature, over all rows and all sampled pictures."""
-    rows = [member.rows() for member in task.members]
-    statistics = {f.name: of_rows(np.concatenate([r[f.name] for r in rows])) for f in task.spec.features}
-    for camera in task.spec.cameras:
+@dataclass(frozen=True, slots=True)
+class VectorTask(MeasureTask):
+    """A feature as it was read from the raw run; `files` are of rows."""
+
+    def statistics(self) -> Statistics:
+        """Over all rows."""
+        return of_passes(self._read)
+
+    def _read(self) -> Iterator[Float32]:
+        for (file,) in self.files:
+            with np.load(file) as arrays:
+                yield arrays[self.column]
+
+
+@dataclass(frozen=True, slots=True)
+class CubesTask(MeasureTask):
+    """The cubes; `files` are the tracks of each view."""
+
+    cubes: SplitCubes
+
+    def statistics(self) -> Statistics:
+        """Over all rows."""
+        return of_passes(self._read)
+
+    def _read(self) -> Iterator[Float32]:
+        for files in self.files:
+            yield self.cubes.rows([read_track(file) for file in files])
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesTask(MeasureTask):
+    """A camera; `files` are what was measured of its clips."""
+
+    def statistics(self) -> Statistics:
+        """Over all sampled pictures."""
         counts, pictures = np.zeros((3, LEVELS), np.int64), 0
-        for member in task.members:
-            more, sampled = member.picture_counts(camera)
-            counts += more
-            pictures += sampled
-        statistics[task.spec.video_key(camera)] = of_histogram(counts, pictures)
-    return task.split, statistics
+        for (file,) in self.files:
+            with np.load(file) as arrays:
+                counts += arrays["counts"]
+                pictures += int(arrays["pictures"])
+        return of_histogram(counts, pictures)
+
+
+def measure_tasks(split: str, spec: DatasetSpec, members: Members) -> list[MeasureTask]:
+    """A task for each feature and each camera of a split, none for its bookkeeping; the widest first."""
+    rows, tracks, cubes = list[Files](), list[Files](), members.cubes
+    measured: dict[str, list[Files]] = {camera: [] for camera in spec.cameras}
+    for fragment in (member.fragment for member in members):
+        rows.append((fragment.store.folder(fragment.rows_part) / ROWS,))
+        tracks.append(tuple(map(fragment.track_file, cubes.rule.cameras)) if cubes else ())
+        for camera in spec.cameras:
+            measured[camera].append((fragment.measured(camera),))
+    tasks: list[MeasureTask] = []
+    for feature in sorted(spec.features, key=lambda feature: -feature.width):
+        if cubes is not None and feature.name == CUBE.name:
+            tasks.append(CubesTask(split, feature.name, tuple(tracks), cubes))
+        else:
+            tasks.append(VectorTask(split, feature.name, tuple(rows)))
+    return tasks + [PicturesTask(split, spec.video_key(camera), tuple(files)) for camera, files in measured.items()]
+
+
+def measure(task: MeasureTask) -> tuple[str, str, Statistics]:
+    """The split, the feature, and its plain statistics."""
+    return task.split, task.column, task.statistics()
 
 
 def trainer_statistics(spec: DatasetSpec, train: dict[str, Statistics]) -> dict[str, Statistics]:

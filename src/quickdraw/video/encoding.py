@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,22 +11,19 @@ from av.container import OutputContainer
 from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
+from quickdraw.video.codecs import CODECS
+
 PIXEL_FORMAT = "yuv420p"
 SMPTE170M = 6  # ITU-T H.273 code point of the BT.601 525-line matrix, primaries and transfer
 LIMITED = 1  # AVCOL_RANGE_MPEG
 
-# Settings nobody may choose. No B-frames: every picture's time is its number over the rate, in decoding order too.
-# No scene-cut keyframes: the gop is what it says. No macroblock tree, and so no lookahead: its AVX-512 code reads
-# memory nobody wrote, and the bytes change from run to run; over so few pictures it gains little.
-FIXED = {"bf": "0", "sc_threshold": "0", "mbtree": "0", "rc-lookahead": "0"}
-
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """H.264 at `height_px` x `width_px` (both even) and `rate_hz` pictures a second.
+    """Pictures of `height_px` x `width_px` (both even), `rate_hz` a second, by one of `codecs.CODECS`.
 
-    `crf` 0 (lossless) to 51, `preset` as x264 names them, `gop` pictures from one keyframe to the next. One encoder
-    thread, for x264's bytes depend on the number of threads.
+    `crf` and `preset` mean what the codec's library takes them for, `gop` is pictures from one keyframe to the next.
+    One encoder thread, for x264's bytes depend on the number of threads.
     """
 
     height_px: int
@@ -34,6 +32,7 @@ class Encoding:
     crf: int
     preset: str
     gop: int
+    codec: str = "h264"
 
     @property
     def picture_px(self) -> int:
@@ -42,14 +41,20 @@ class Encoding:
 
     def open_stream(self, container: OutputContainer) -> VideoStream:
         """Add the encoder to a container."""
-        options = {"crf": str(self.crf), "preset": self.preset, "g": str(self.gop), **FIXED}
-        stream = container.add_stream("libx264", rate=self.rate_hz, options=options)
+        codec = CODECS[self.codec]
+        if codec.name == "av1":  # SVT-AV1 writes to stderr whatever ffmpeg's level is; 1 leaves it its errors
+            os.environ.setdefault("SVT_LOG", "1")
+        options = codec.options(self.crf, self.preset, self.gop)
+        stream = container.add_stream(codec.library, rate=self.rate_hz, options=options)
+        assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt = self.width_px, self.height_px, PIXEL_FORMAT
         context: Any = stream.codec_context
         context.thread_count = 1
         context.time_base = Fraction(1, self.rate_hz)
         context.colorspace = context.color_primaries = context.color_trc = SMPTE170M
         context.color_range = LIMITED
+        if codec.tag:
+            context.codec_tag = codec.tag
         return stream
 
     def stamp(self, picture: VideoFrame, number: int) -> None:
@@ -63,7 +68,7 @@ class Encoding:
         return {
             "video.height": self.height_px,
             "video.width": self.width_px,
-            "video.codec": "h264",
+            "video.codec": self.codec,
             "video.pix_fmt": PIXEL_FORMAT,
             "video.fps": self.rate_hz,
             "video.channels": 3,
@@ -73,6 +78,6 @@ class Encoding:
             "video.preset": self.preset,
             "video.fast_decode": 0,
             "video.video_backend": "pyav",
-            "video.extra_options": {**FIXED, "threads": "1"},
+            "video.extra_options": {**CODECS[self.codec].fixed, "threads": "1"},
             "is_depth_map": False,
         }

@@ -50,6 +50,7 @@ def join(clips: Sequence[tuple[Path, int]], target: Path, rate_hz: int) -> None:
 def _copy_of(template: VideoStream, container: OutputContainer) -> VideoStream:
     stream = container.add_stream_from_template(template, opaque=True)
     stream.time_base = template.time_base
+    stream.codec_context.codec_tag = template.codec_context.codec_tag  # ffmpeg would call HEVC hev1 again
     return stream
 
 

@@ -20,6 +20,7 @@ from quickdraw.core.normalization import for_training
 from quickdraw.core.statistics import LEVELS, Statistics, histogram, of_histogram, of_rows
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
 from quickdraw.formats.lerobot.schema import DatasetSpec, Limits
+from quickdraw.formats.lerobot.videos import plan_reel, write_video
 from quickdraw.video.encoding import Encoding
 
 Rgb = npt.NDArray[np.uint8]
@@ -157,5 +158,9 @@ def trainer_statistics(spec: DatasetSpec, train: Sequence[FakeEpisode]) -> dict[
 
 def pack(root: Path, spec: DatasetSpec, episodes: Sequence[FakeEpisode], pin: bool = True) -> Path:
     """A split of `episodes` at `root`, carrying its own trainer statistics."""
-    pack_split(SplitPlan(root, spec, episodes, trainer_statistics(spec, episodes), pin))
+    reels = {c: plan_reel(root, spec, c, [(e.clip(c), e.frames) for e in episodes]) for c in spec.cameras}
+    for file in [file for reel in reels.values() for file in reel.files]:
+        write_video(file)
+    places = {camera: reel.places for camera, reel in reels.items()}
+    pack_split(SplitPlan(root, spec, episodes, places, trainer_statistics(spec, episodes), pin))
     return root

@@ -33,7 +33,7 @@ def pair(
 ) -> Pair:
     """The same twelve episodes packed by us and recorded by lerobot."""
     from quickdraw.formats.lerobot.schema import feature_dicts
-    from quickdraw.video.encoding import FIXED
+    from quickdraw.video.codecs import H264
 
     def make(folder: Path) -> None:
         folder.mkdir()
@@ -52,7 +52,7 @@ def pair(
         answer = lerobot("write_reference", {
             "root": folder / "theirs", "features": users, "fps": spec.rate_hz, "robot_type": spec.robot_type,
             "encoder": {"vcodec": "h264", "g": 2, "crf": 18, "preset": "veryfast",
-                        "extra_options": {**FIXED, "threads": "1"}},
+                        "extra_options": {**H264.fixed, "threads": "1"}},
             "tasks": [episode.task for episode in episodes], "arrays": folder / "arrays.npz"})  # fmt: skip
         assert answer == {"episodes": len(LENGTHS)}
 

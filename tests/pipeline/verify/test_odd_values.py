@@ -15,9 +15,9 @@ import pytest
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.verify.dataset_view import DatasetView
-from quickdraw.pipeline.verify.demuxing import demux_split
+from quickdraw.pipeline.verify.demuxing import demux, demux_task
 from quickdraw.pipeline.verify.documents import check_summary
-from quickdraw.pipeline.verify.fingerprints import check_fingerprints
+from quickdraw.pipeline.verify.fingerprints import check_fingerprints, check_pictures, check_vectors
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.pipeline.verify.vector_statistics import check_constants, check_episode_statistics, check_statistics
@@ -251,7 +251,7 @@ def test_in_an_episodes_statistics(column: str, odd: str, val: Path, whole: Path
     }
     view, ledger = DatasetView(whole), Ledger(whole)
     assert view.ours is not None
-    check_episode_statistics(view.splits["val"], view.ours, ledger)
+    check_episode_statistics(view.splits["val"], view.splits["val"].data[0], view.ours, ledger)
     assert bool(ledger.faults) is (STATE in column)
 
 
@@ -287,7 +287,10 @@ def test_in_fingerprints(column: str, odd: str, whole: Path) -> None:
     retyped(whole / "fingerprints/val.parquet", column, ODD[odd])
     view, ledger = DatasetView(whole), Ledger(whole)
     split = view.splits["val"]
-    check_fingerprints(view, split, demux_split(view, split, None), ledger)
+    check_fingerprints(view, split, ledger)
+    check_vectors(view, split, split.data[0], ledger)
+    for part in split.videos:
+        check_pictures(view, split, part, demux(demux_task(view, split, part)), ledger)
     others_have_fewer = (column, odd) == (STATE, "gone")
     assert {(fault.where, fault.field) for fault in ledger.faults} == (
         set() if others_have_fewer else {("val", "fingerprints")}

@@ -6,11 +6,14 @@ Nothing of commanded.jsonl reaches a row: it is a consequence of the action and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from quickdraw.core.grid import NS_PER_S
 from quickdraw.errors import Refused
 from quickdraw.formats.campaign.records import CommandedRow, read_rows
+
+TARGET = attrgetter("target_world_xyz_mm", "target_rpy_deg", "gripper_closure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +41,14 @@ def count_commanded(path: Path, t_lo_ns: int, t_hi_ns: int) -> Commanded | None:
     inside = [number for number, row in enumerate(read.rows) if row.t is not None and lo_s <= row.t <= hi_s]
     rows = [read.rows[number] for number in inside]
     told = any(row.target_world_xyz_mm for row in rows)
-    idle = [_target(read.rows[number]) == _target(read.rows[number - 1]) for number in inside if number and told]
+    targets = list(map(TARGET, read.rows))
+    idle = [targets[number] == targets[number - 1] for number in inside if number and told]
     return Commanded(
         ticks=len(rows),
         clamped=_times([row.clamped_by_workspace for row in rows]),
         reanchored=_times([row.reanchored for row in rows]),
         idle_share=sum(idle) / len(idle) if idle else None,
     )
-
-
-def _target(row: CommandedRow) -> tuple[object, ...]:
-    return (row.target_world_xyz_mm, row.target_rpy_deg, row.gripper_closure)
 
 
 def _times(flags: list[bool | None]) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,7 @@ class RunReader:
         path = self.folder / layout.CONTROLLER
         read = read_rows(path, self.where, ControllerRow)
         names = ("t", *AXES)
-        table = np.array([[getattr(row, name) for name in names] for row in read.rows], np.float64)
-        table = table.reshape(len(read.rows), len(names))
+        table = np.array(list(map(attrgetter(*names), read.rows)), np.float64).reshape(len(read.rows), len(names))
         faults = [*read.faults, *self._nan_faults(path, read, names, table)]
         if faults:
             raise Refused(faults)
@@ -128,10 +128,9 @@ class RunReader:
         faults = [*read.faults, *self._length_faults(path, read)]
         if faults:
             raise Refused(faults)
-        complete = [row for row in read.rows if all(len(getattr(row, name)) == width for name, width in WIDTHS.items())]
-        table = np.array(
-            [[row.t, row.gripper_pos, *row.pose_world_xyz_mm, *row.pose_base_mm_deg, *row.joints_real_deg]
-             for row in complete], np.float64).reshape(len(complete), 18)  # fmt: skip
+        complete = _with_lists(read.rows)
+        table = np.column_stack([_numbers(row.t for row in complete), _numbers(row.gripper_pos for row in complete),
+                                 *(_lists(complete, name) for name in WIDTHS)])  # fmt: skip
         whole = table[_representable(table).all(axis=1)]
         if not len(whole):
             raise Refused(self._absences(path, read))
@@ -197,12 +196,12 @@ class RunReader:
     def _length_faults(self, path: Path, read: Rows[ArmRow]) -> Iterator[Fault]:
         """List fields that are neither empty (that read failed) nor whole."""
         for name, width in WIDTHS.items():
-            lengths = [len(getattr(row, name)) for row in read.rows]
-            bad = [row for row, length in enumerate(lengths) if length not in (0, width)]
-            if bad:
+            lengths = _lengths(read.rows, name)
+            bad = np.flatnonzero((lengths != 0) & (lengths != width))
+            if len(bad):
                 found = f"{lengths[bad[0]]} numbers{_more(len(bad))}"
                 fault = self._fault(path, name, found, f"{width} numbers, or none")
-                yield replace(fault, line=read.line(bad[0]))
+                yield replace(fault, line=read.line(int(bad[0])))
 
     def _absences(self, path: Path, read: Rows[ArmRow]) -> Iterator[Fault]:
         """Which needed fields no row has; where each has its rows, that none has all of them."""
@@ -237,7 +236,23 @@ def _is_time(t_s: float | None) -> bool:
 
 def _numbers(values: Iterable[float | None]) -> Float64:
     """`(N,)` float64, NaN for None."""
-    return np.array(list(values), np.float64)
+    return np.array([*values], np.float64)
+
+
+def _lengths(rows: Sequence[ArmRow], name: str) -> Int64:
+    """How many numbers a list field has in each row, `(N,)`."""
+    return np.fromiter(map(len, map(attrgetter(name), rows)), np.int64, len(rows))
+
+
+def _with_lists(rows: Sequence[ArmRow]) -> Sequence[ArmRow]:
+    """The rows in which no list is missing."""
+    whole = np.all([_lengths(rows, name) == width for name, width in WIDTHS.items()], axis=0)
+    return rows if whole.all() else [row for row, is_whole in zip(rows, whole, strict=True) if is_whole]
+
+
+def _lists(rows: Sequence[ArmRow], name: str) -> Float64:
+    """A list field that is whole in every row, `(N, width)` float64, NaN for None."""
+    return np.array(list(map(attrgetter(name), rows)), np.float64).reshape(len(rows), WIDTHS[name])
 
 
 def _more(rows: int) -> str:

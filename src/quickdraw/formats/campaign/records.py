@@ -163,7 +163,7 @@ AT_FIELD = re.compile(r" - at `\$\.?(.*)`$")
 
 
 def _payload(path: Path, where: str) -> bytes:
-    """The file's bytes with Python's non-JSON numbers replaced by null. Raises Refused where it cannot be read."""
+    """The file's bytes. Raises Refused where it cannot be read, or holds nothing."""
     try:
         if path.exists() and not path.is_file():  # a pipe would never end
             raise OSError(errno.EINVAL, "not a file")
@@ -172,8 +172,13 @@ def _payload(path: Path, where: str) -> bytes:
         beside = ", ".join(sorted(p.name for p in path.parent.glob("*"))) or "nothing"
         found = f"{error.strerror} (there is: {beside})"
         raise Refused([Fault(where, path.name, found, "a readable file", path=str(path))]) from error
-    if not data.strip():
+    if not data or data.isspace():
         raise Refused([Fault(where, path.name, "an empty file", "at least one record", path=str(path))])
+    return data
+
+
+def _as_json(data: bytes) -> bytes:
+    """Python's numbers that JSON has not, as null. Looked for only in what cannot be read as it is: most files can."""
     return NOT_JSON.sub(b"null", data) if b"NaN" in data or b"Infinity" in data else data
 
 
@@ -182,8 +187,11 @@ def read_document[T](path: Path, where: str, kind: type[T]) -> T:
     data = _payload(path, where)
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise Refused([_fault(error, path, where, None)]) from error
+    except (msgspec.DecodeError, RecursionError):
+        try:
+            return msgspec.json.decode(_as_json(data), type=kind)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Refused([_fault(error, path, where, None)]) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +219,22 @@ def read_rows[T](path: Path, where: str, kind: type[T]) -> Rows[T]:
     """
     data = _payload(path, where)
     decoder = msgspec.json.Decoder(kind)
+    rows = _decoded(data, decoder)
+    if rows is None:
+        data = _as_json(data)
+        rows = _decoded(data, decoder)
+    return _read_line_by_line(data, decoder, path, where) if rows is None else Rows(rows, [], 0, data)
+
+
+def _decoded[T](data: bytes, decoder: msgspec.json.Decoder[T]) -> list[T] | None:
+    """The rows where all of them can be read, a line each; else None."""
     try:
         rows = decoder.decode_lines(data)
     except (msgspec.DecodeError, RecursionError):
-        return _read_line_by_line(data, decoder, path, where)
+        return None
     # msgspec does not mind two records on a line, or one on two; then the lines could not be told.
-    if len(rows) == data.count(b"\n") + (not data.endswith(b"\n")) or len(rows) == len(numbered_lines(data)):
-        return Rows(rows, [], 0, data)
-    return _read_line_by_line(data, decoder, path, where)
+    told = len(rows) == data.count(b"\n") + (not data.endswith(b"\n")) or len(rows) == len(numbered_lines(data))
+    return rows if told else None
 
 
 def _read_line_by_line[T](data: bytes, decoder: msgspec.json.Decoder[T], path: Path, where: str) -> Rows[T]:

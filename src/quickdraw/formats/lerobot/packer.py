@@ -1,8 +1,8 @@
-"""Fragments to one LeRobot v3.0 split: rows to Parquet, clips to video files by stream copy, metadata beside them."""
+"""Episodes to one LeRobot v3.0 split: rows to Parquet, metadata beside them; its videos are `videos.py`'s."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,10 +15,10 @@ from quickdraw.core.normalization import pinned
 from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
-from quickdraw.formats.lerobot.files import Place, place_clips
+from quickdraw.formats.lerobot.bookkeeping import bookkeeping, bookkeeping_statistics
+from quickdraw.formats.lerobot.files import Place
 from quickdraw.formats.lerobot.schema import DatasetSpec
 from quickdraw.formats.lerobot.writer import EpisodesWriter, RollingParquet, write_stats, write_tasks
-from quickdraw.video.join import join
 
 
 class PackedEpisode(Protocol):
@@ -38,10 +38,6 @@ class PackedEpisode(Protocol):
         """Feature name -> `(T, D)`, in the feature's dtype."""
         ...
 
-    def clip(self, camera: str) -> Path:
-        """A file of T pictures, encoded like all others of the camera."""
-        ...
-
     def picture_statistics(self, camera: str) -> Statistics:
         """Statistics of the clip's sampled pictures, `(3,)` each, in [0, 1]."""
         ...
@@ -51,27 +47,30 @@ class PackedEpisode(Protocol):
 class SplitPlan:
     """A split about to be written to `root`. `statistics` are the ones its stats.json carries, but for bookkeeping.
 
-    `pin` says whether each episode's own statistics leave identity dimensions alone, so that what lerobot's split and
-    delete rebuild from them does too.
+    `episodes` are asked for once, in order. `places` is camera -> where the pictures of each of them lie. `pin` says
+    whether each episode's own statistics leave identity dimensions alone, so that what lerobot's split and delete
+    rebuild from them does too.
     """
 
     root: Path
     spec: DatasetSpec
-    episodes: Sequence[PackedEpisode]
+    episodes: Iterable[PackedEpisode]
+    places: Mapping[str, Sequence[Place]]
     statistics: Mapping[str, Statistics]
     pin: bool
 
 
-def pack_split(plan: SplitPlan) -> None:
-    """Write the whole split. Raises InvariantError where a clip does not hold one picture per row."""
-    spec, episodes = plan.spec, plan.episodes
-    tasks = list(dict.fromkeys(episode.task for episode in episodes))
-    videos = {camera: _write_videos(plan, camera) for camera in spec.cameras}
+def pack_split(plan: SplitPlan) -> int:
+    """Write all of the split but its videos; how many rows it has."""
+    spec, tasks = plan.spec, dict[str, int]()
+    lengths, task_of = list[int](), list[int]()
     data = RollingParquet(plan.root, schema.DATA_PATH, schema.data_schema(spec.features), spec.limits)
     meta = EpisodesWriter(plan.root, spec)
-    first, kept = 0, []
-    for number, episode in enumerate(episodes):
-        task = tasks.index(episode.task)
+    first = 0
+    for number, episode in enumerate(plan.episodes):
+        task = tasks.setdefault(episode.task, len(tasks))
+        lengths.append(episode.frames)
+        task_of.append(task)
         books = bookkeeping(episode.frames, spec.rate_hz, episode=number, first=first, task=task)
         rows = episode.rows()
         place = data.place(episode.frames)
@@ -79,45 +78,17 @@ def pack_split(plan: SplitPlan) -> None:
         row = {"episode_index": number, "tasks": [episode.task], "length": episode.frames,
                "dataset_from_index": first, "dataset_to_index": first + episode.frames}  # fmt: skip
         row |= {f"data/{name}": value for name, value in place.indices(spec.limits).items()}
-        for camera, places in videos.items():
+        for camera, places in plan.places.items():
             row |= _video_columns(spec, camera, places[number], episode.frames)
         meta.add(row, _episode_statistics(plan, episode, rows, books))
-        kept.append(books)
         first += episode.frames
     data.close()
     meta.close()
-    write_tasks(plan.root, tasks)
-    write_json(
-        plan.root / schema.INFO_PATH,
-        schema.info_dict(spec, episodes=len(episodes), frames=first, tasks=len(tasks)),
-    )
-    whole = {name: of_rows(np.concatenate([books[name] for books in kept])) for name in schema.BOOKKEEPING}
-    write_stats(plan.root, spec, {**plan.statistics, **whole})
-
-
-def bookkeeping(frames: int, rate_hz: int, *, episode: int, first: int, task: int) -> dict[str, np.ndarray[Any, Any]]:
-    """The five bookkeeping columns of one episode, each `(frames,)` in its dtype; `first` is its first global index."""
-    row = np.arange(frames, dtype=np.int64)
-    return {
-        "timestamp": (row / rate_hz).astype(np.float32),
-        "frame_index": row,
-        "episode_index": np.full(frames, episode, np.int64),
-        "index": row + first,
-        "task_index": np.full(frames, task, np.int64),
-    }
-
-
-def _write_videos(plan: SplitPlan, camera: str) -> list[Place]:
-    """All video files of one camera; where each episode lies in them."""
-    spec = plan.spec
-    clips = [(episode.clip(camera), episode.frames) for episode in plan.episodes]
-    sizes = [clip.stat().st_size for clip, _ in clips]
-    places = place_clips([frames for _, frames in clips], sizes, spec.rate_hz, spec.limits)
-    for number in range(places[-1].number + 1):
-        held = [clip for clip, place in zip(clips, places, strict=True) if place.number == number]
-        path = schema.VIDEO_PATH.format(video_key=spec.video_key(camera), **Place(number, 0).indices(spec.limits))
-        join(held, plan.root / path, spec.rate_hz)
-    return places
+    write_tasks(plan.root, list(tasks))
+    info = schema.info_dict(spec, episodes=len(lengths), frames=first, tasks=len(tasks))
+    write_json(plan.root / schema.INFO_PATH, info)
+    write_stats(plan.root, spec, {**plan.statistics, **bookkeeping_statistics(lengths, task_of, spec.rate_hz)})
+    return first
 
 
 def _video_columns(spec: DatasetSpec, camera: str, place: Place, frames: int) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot import schema
 
 type Column = npt.NDArray[Any]
+
+PIECE = 1 << 16  # rows that are read at a time
+RECORDS = 256  # of them that are dicts at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +53,57 @@ class TableFile:
                 raise _refusal(self.path, f"{name} unreadable ({error})", "a sound column") from error
         return found
 
-    def records(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """The rows as dicts of the columns `names`, which it has. Raises Refused where the file is damaged."""
-        names = list(names)
-        if not names:
-            return [{} for _ in range(self.rows)]
+    def pieces(self, name: str, first: int = 0, rows: int | None = None) -> Iterator[Column]:
+        """A column as `columns` has it, piece by piece; from row `first` on, and so many `rows` where they are told.
+
+        Raises Refused as `columns` does, for the pieces that are damaged.
+        """
+        if name not in self.types:
+            raise _refusal(self.path, f"no column {name}", f"one of {', '.join(self.types)}")
         try:
-            # Arrow takes a name for that of a struct too, and reads what it holds.
-            rows: list[dict[str, Any]] = pq.ParquetFile(self.path).read(columns=names).select(names).to_pylist()
+            for batch in batches(self.path, self.groups, [name], first, self.rows if rows is None else rows):
+                yield _array(batch.column(name))
+        except (OSError, ValueError, LookupError, pa.ArrowException) as error:
+            raise _refusal(self.path, f"{name} unreadable ({error})", "a sound column") from error
+
+    def records(self, names: Iterable[str], first: int = 0, rows: int | None = None) -> Iterator[dict[str, Any]]:
+        """The rows as dicts of the columns `names`, which it has. Raises Refused where the file is damaged."""
+        names, rows = list(names), self.rows if rows is None else rows
+        if not names:
+            yield from ({} for _ in range(min(rows, self.rows - first)))
+            return
+        try:
+            for batch in batches(self.path, self.groups, names, first, rows):
+                # Arrow takes a name for that of a struct too, and reads what it holds.
+                for begun in range(0, len(batch), RECORDS):
+                    yield from batch.slice(begun, RECORDS).select(names).to_pylist()
         except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise _refusal(self.path, f"unreadable ({error})", "a sound Parquet file") from error
-        return rows
+
+
+def batches(path: Path, groups: Sequence[int], names: list[str], first: int, rows: int) -> Iterator[Any]:
+    """Record batches of rows `first` to before `first + rows` of a Parquet file whose row groups are so long.
+
+    Only what is asked for is read. Raises OSError and Arrow's errors.
+    """
+    ends = np.cumsum([0, *groups])
+    wanted = [n for n in range(len(groups)) if ends[n] < first + rows and ends[n + 1] > first]
+    begun = int(ends[wanted[0]]) if wanted else 0
+    stat = path.stat()
+    file = _opened(path, (stat.st_ino, stat.st_size, stat.st_mtime_ns))
+    for batch in file.iter_batches(PIECE, row_groups=wanted, columns=names) if wanted else ():
+        low, high = max(0, first - begun), min(len(batch), first + rows - begun)
+        if low < high:
+            yield batch.slice(low, high - low)
+        begun += len(batch)
+        if begun >= first + rows:
+            break
+
+
+@lru_cache(maxsize=2)
+def _opened(path: Path, _stamp: tuple[int, int, int]) -> Any:
+    """A file kept open, for its footer may hold thousands of row groups."""
+    return pq.ParquetFile(path)
 
 
 def read_table_file(path: Path) -> TableFile:

@@ -17,19 +17,27 @@ from quickdraw.formats.lerobot.schema import MB, DatasetSpec, Limits
 
 
 class RollingParquet:
-    """Tables to numbered Parquet files of one kind: a row group per table, a new file where the next would not fit."""
+    """Tables to numbered Parquet files of one kind: a row group per table, a new file where the next would not fit.
+
+    A file ends after so many row groups, too, that they have `MOST_CHUNKS` columns together: writers and readers hold
+    something of each, which for thousands of short episodes is more than their rows.
+    """
+
+    MOST_CHUNKS = 16_000
 
     def __init__(self, root: Path, template: str, arrow: pa.Schema, limits: Limits) -> None:
         self.root, self.template, self.arrow, self.limits = root, template, arrow, limits
-        self.number, self.rows = 0, 0
+        self.number, self.rows, self.groups = 0, 0, 0
+        self.most_groups = max(1, self.MOST_CHUNKS // len(arrow))
         self.sink: Any = None
         self.writer: Any = None
 
     def place(self, rows: int) -> Place:
         """Where the next table, of `rows` rows, will go."""
-        if self.rows and self.sink.tell() * (1 + rows / self.rows) >= self.limits.data_mb * MB:
+        full = self.groups >= self.most_groups
+        if self.rows and (full or self.sink.tell() * (1 + rows / self.rows) >= self.limits.data_mb * MB):
             self.close()
-            self.number, self.rows = self.number + 1, 0
+            self.number, self.rows, self.groups = self.number + 1, 0, 0
         return Place(self.number, self.rows)
 
     def write(self, table: pa.Table) -> None:
@@ -41,6 +49,7 @@ class RollingParquet:
             self.writer = pq.ParquetWriter(self.sink, self.arrow, compression="snappy", use_dictionary=True)
         self.writer.write_table(table, row_group_size=max(1, len(table)))
         self.rows += len(table)
+        self.groups += 1
 
     def close(self) -> None:
         """Finish the open file."""

@@ -14,8 +14,13 @@ class Executor(Protocol):
         """How many tasks run at once."""
         ...
 
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Apply `function` to every task; an exception of a task is raised to the caller."""
+    def run[T, R](
+        self, function: Callable[[T], R], tasks: Iterable[T], then: Callable[[R], Iterable[T]] | None = None
+    ) -> Iterator[R]:
+        """Apply `function` to every task; an exception of a task is raised to the caller.
+
+        `then` is asked of every result, after the caller has had it, for the tasks that it makes possible.
+        """
         ...
 
     def stop(self) -> None:

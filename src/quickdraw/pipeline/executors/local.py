@@ -9,10 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import chain
 from multiprocessing.connection import wait as wait_for_end
 
 import cv2
@@ -50,12 +52,17 @@ class LocalProcesses:
             child.terminate()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
-    def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Apply `function` to every task; results come as they are finished. A task's exception is raised here."""
-        waiting = iter(tasks)
+    def run[T, R](
+        self, function: Callable[[T], R], tasks: Iterable[T], then: Callable[[R], Iterable[T]] | None = None
+    ) -> Iterator[R]:
+        """Apply `function` to every task; results come as they are finished. A task's exception is raised here.
+
+        What a result makes possible comes next, before the rest of `tasks`.
+        """
+        waiting, possible = iter(tasks), deque[T]()
         running: set[Future[R]] = set()
         while True:
-            for task in waiting:
+            for task in chain(_drain(possible), waiting):
                 with interrupts_held():  # the parent alone answers Ctrl-C, and ends its workers
                     running.add(self.pool.submit(function, task))
                 if len(running) > self.workers:  # one task ahead, so that no worker waits and none piles up
@@ -63,7 +70,15 @@ class LocalProcesses:
             if not running:
                 break
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
+            for future in done:
+                result = future.result()
+                yield result
+                possible.extend(then(result) if then else ())
+
+
+def _drain[T](tasks: deque[T]) -> Iterator[T]:
+    while tasks:
+        yield tasks.popleft()
 
 
 def _begin() -> None:

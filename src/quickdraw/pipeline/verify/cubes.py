@@ -11,36 +11,35 @@ import numpy as np
 from quickdraw.core.cubes import CUBE, VIEWS, Track, cube_rows
 from quickdraw.core.episode import Float32
 from quickdraw.core.hues import COLOURS
+from quickdraw.formats.lerobot.tables import Column
 from quickdraw.pipeline.fragments import read_track
 from quickdraw.pipeline.places import PROVENANCE, TRACK_PLACE
 from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance, Traced
 from quickdraw.pipeline.verify.json_reading import refusal
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
-from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.split_view import DataPart, SplitView
 
 CUBES = "cubes"
 
 
-def check_cubes(dataset: DatasetView, split: SplitView, ours: Provenance, ledger: Ledger) -> None:
-    """Every row of every episode whose tracks were kept, exactly."""
+def check_cubes(dataset: DatasetView, split: SplitView, part: DataPart, ours: Provenance, ledger: Ledger) -> None:
+    """Every row of a data file, exactly, of episodes whose tracks were kept."""
     if CUBE.name not in split.info.vectors:
         return
-    for episode in dataset.traced(split.name):
-        if episode.tracked and (entry := split.entry(episode.index)) is not None:
-            with ledger.checking(CUBES, split.name):
-                _check_episode(dataset, split, ours, (episode, entry), ledger)
+    traced = {episode.index: episode for episode in dataset.traced(split.name) if episode.tracked}
+    with ledger.checking(CUBES, split.name):
+        for entry, found in part.episodes(CUBE.name) if traced else ():
+            if entry.number in traced:
+                with ledger.checking(CUBES, split.name):
+                    expected = _expected(dataset, split, ours, traced[entry.number])
+                    _check_episode(split, entry, found, expected, ledger)
 
 
-def _check_episode(
-    dataset: DatasetView, split: SplitView, ours: Provenance, place: tuple[Traced, Entry], ledger: Ledger
-) -> None:
-    episode, entry = place
-    expected = _expected(dataset, split, ours, episode)
-    found = split.rows_of(entry, CUBE.name)
+def _check_episode(split: SplitView, entry: Entry, found: Column, expected: Float32, ledger: Ledger) -> None:
     ledger.saw(CUBES, len(found))
     if found.shape != expected.shape:
-        told, wanted = f"episode {episode.index}: {found.shape}", f"{expected.shape} of its tracks"
+        told, wanted = f"episode {entry.number}: {found.shape}", f"{expected.shape} of its tracks"
         ledger.fault(CUBES, split.name, found=told, expected=wanted, path=split.root / "data")
         return
     wrong = np.flatnonzero((found != expected).any(axis=1))

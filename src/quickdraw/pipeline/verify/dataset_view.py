@@ -13,9 +13,8 @@ import msgspec
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot import schema
 from quickdraw.pipeline.digests import FileDigest
-from quickdraw.pipeline.documents import FINGERPRINT
 from quickdraw.pipeline.places import PROVENANCE
-from quickdraw.pipeline.verify.json_reading import read_object, typed
+from quickdraw.pipeline.verify.json_reading import read_typed, typed
 from quickdraw.pipeline.verify.metadata import MOST_HZ
 from quickdraw.pipeline.verify.split_view import SplitView
 
@@ -76,6 +75,7 @@ class _AsWritten(msgspec.Struct, frozen=True):
     features: dict[str, Described]
     episodes: tuple[Traced, ...]
     palette: dict[str, tuple[str, ...]] = {}
+    fingerprint: Any = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class DatasetView:
         path = self.root / PROVENANCE
         if not path.exists():
             return None
-        document, expected = read_object(path), "what quickdraw writes"
-        raw = typed(document, _AsWritten, path, expected)
+        expected = "what quickdraw writes"
+        raw = read_typed(path, _AsWritten, expected)
         return Provenance(
             processor=raw.processor,
-            fingerprinted=FINGERPRINT in document,
+            fingerprinted=raw.fingerprint is not msgspec.UNSET,
             config=raw.config,
             built=typed(raw.config, Built, path, expected),
             features=raw.features,

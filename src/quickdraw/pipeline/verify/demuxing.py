@@ -1,8 +1,7 @@
-"""Every video file demuxed once, the clips of its episodes beside it: what packets tell, and nothing decoded."""
+"""A video file demuxed once, the clips of its episodes beside it: what packets tell, and nothing decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from quickdraw.core.grid import Int64
 from quickdraw.errors import VideoError
-from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.places import CLIP_PLACE
 from quickdraw.pipeline.verify.dataset_view import DatasetView
-from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
 from quickdraw.video.checksums import Packets, packet_crcs, read_packets
 
 
@@ -61,7 +59,7 @@ class Demuxed:
         return self.found
 
 
-def demux(task: DemuxTask) -> tuple[DemuxTask, Demuxed]:
+def demux(task: DemuxTask) -> Demuxed:
     """Demux a file; of its clips only what differs is kept."""
     found: Packets | VideoError
     try:
@@ -69,7 +67,7 @@ def demux(task: DemuxTask) -> tuple[DemuxTask, Demuxed]:
         shown = crcs_of_rows(found, max((clip.end for clip in task.clips), default=0))
     except VideoError as error:
         found, shown = error, None
-    return task, Demuxed(found, tuple(_compared(clip, shown) for clip in task.clips))
+    return Demuxed(found, tuple(_compared(clip, shown) for clip in task.clips))
 
 
 def _compared(clip: Clip, shown: Int64 | None) -> Compared | VideoError:
@@ -91,19 +89,11 @@ def crcs_of_rows(packets: Packets, pictures: int) -> Int64:
     return crcs
 
 
-def demux_split(dataset: DatasetView, split: SplitView, executor: Executor | None) -> dict[Path, Demuxed]:
-    """Video file -> what was found in it, the longest first; in this process where there is no executor."""
-    has_clips = (dataset.root / "media").is_dir()
-    tasks = list(_tasks(dataset, split, has_clips=has_clips))
-    found = executor.run(demux, tasks) if executor else map(demux, tasks)
-    return {task.path: demuxed for task, demuxed in found}
-
-
-def _tasks(dataset: DatasetView, split: SplitView, *, has_clips: bool) -> Iterator[DemuxTask]:
-    for part in sorted(split.videos, key=lambda part: -part.pictures):
-        clips, begun = list[Clip](), 0
-        for entry in part.entries if has_clips else ():
-            path = dataset.root / CLIP_PLACE.format(camera=part.camera, split=split.name, number=entry.number)
-            clips.append(Clip(path, begun, begun + entry.length))
-            begun += entry.length
-        yield DemuxTask(part.path, tuple(clips))
+def demux_task(dataset: DatasetView, split: SplitView, part: VideoPart) -> DemuxTask:
+    """What is to be demuxed of a video file and its episodes' clips, where there are any."""
+    clips, begun = list[Clip](), 0
+    for entry in part.entries if (dataset.root / "media").is_dir() else ():
+        path = dataset.root / CLIP_PLACE.format(camera=part.camera, split=split.name, number=entry.number)
+        clips.append(Clip(path, begun, begun + entry.length))
+        begun += entry.length
+    return DemuxTask(part.path, tuple(clips))

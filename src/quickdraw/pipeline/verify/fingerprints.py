@@ -12,41 +12,53 @@ import numpy as np
 
 from quickdraw.core.grid import Int64
 from quickdraw.errors import VideoError
-from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, read_fingerprints, vector_crcs
+from quickdraw.formats.lerobot.fingerprints import (
+    FINGERPRINTS_PATH,
+    Fingerprints,
+    check_index,
+    open_fingerprints,
+    vector_crcs,
+)
 from quickdraw.pipeline.verify.dataset_view import DatasetView
 from quickdraw.pipeline.verify.demuxing import Compared, Demuxed, crcs_of_rows
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
-from quickdraw.pipeline.verify.split_view import SplitView, VideoPart, camera_name
+from quickdraw.pipeline.verify.rows import Wrong
+from quickdraw.pipeline.verify.split_view import DataPart, SplitView, VideoPart, camera_name
 from quickdraw.pipeline.verify.sweep import SHIFTS
 
 FINGERPRINTS, MEDIA = "fingerprints", "media"
 NEAREST_FIRST = sorted((shift for shift in SHIFTS if shift), key=abs)
 
 
-def check_fingerprints(dataset: DatasetView, split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger) -> None:
-    """CRC of every picture and every vector, row by row, as written at build."""
-    path = dataset.root / FINGERPRINTS_PATH.format(split=split.name)
+def check_fingerprints(dataset: DatasetView, split: SplitView, ledger: Ledger) -> None:
+    """The file of a split's fingerprints: whole, in order, of these rows."""
+    path = _path(dataset, split)
     if not path.exists():
         _miss(dataset, split, path, ledger)
         return
     with ledger.checking(FINGERPRINTS, split.name):
-        known = {name: crcs.astype(np.int64) for name, crcs in read_fingerprints(path).items()}
+        file = open_fingerprints(path)
+        check_index(file)
         cameras = [camera_name(key) for key in split.info.cameras]
-        strange = set(known) - {*cameras, *split.info.vectors}
-        if strange or not set(cameras) <= set(known) or any(len(crcs) != split.rows for crcs in known.values()):
-            found = f"{', '.join(f'{name} {len(crcs)}' for name, crcs in known.items())}"
+        strange = set(file.columns) - {*cameras, *split.info.vectors}
+        if strange or not set(cameras) <= set(file.columns) or (file.columns and file.rows != split.rows):
+            found = ", ".join(f"{name} {file.rows}" for name in file.columns)
             expected = f"{', '.join(cameras)} and vectors, {split.rows} rows each"
             ledger.fault(FINGERPRINTS, split.name, found=found, expected=expected, path=path)
-        for part in split.videos:
-            if len(known.get(part.camera, ())) == split.rows:
-                with ledger.checking(FINGERPRINTS, split.name):
-                    shown = crcs_of_rows(demuxed[part.path].packets(), part.pictures)
-                    _check_part(split, part, shown, {name: known[name] for name in cameras if name in known}, ledger)
-        for feature in split.info.vectors:
-            if len(known.get(feature, ())) == split.rows:
-                with ledger.checking(FINGERPRINTS, split.name):
-                    _check_vectors(split, feature, known[feature], ledger)
+
+
+def _path(dataset: DatasetView, split: SplitView) -> Path:
+    return dataset.root / FINGERPRINTS_PATH.format(split=split.name)
+
+
+def _known(dataset: DatasetView, split: SplitView, column: str) -> Fingerprints | None:
+    """The file, where it has the column; what is wrong with it is a finding of `check_fingerprints`."""
+    path = _path(dataset, split)
+    if not path.exists():
+        return None
+    file = open_fingerprints(path)
+    return file if column in file.columns and file.rows == split.rows else None
 
 
 def _miss(dataset: DatasetView, split: SplitView, path: Path, ledger: Ledger) -> None:
@@ -57,34 +69,68 @@ def _miss(dataset: DatasetView, split: SplitView, path: Path, ledger: Ledger) ->
         ledger.skip(FINGERPRINTS, split.name, f"no {FINGERPRINTS_PATH.format(split=split.name)}")
 
 
-def _check_vectors(split: SplitView, feature: str, known: Int64, ledger: Ledger) -> None:
-    found = vector_crcs(split.column(feature)).astype(np.int64)
-    ledger.saw(FINGERPRINTS, len(found))
-    wrong = np.flatnonzero(found != known)
-    if wrong.size:
-        belongs = np.flatnonzero(known == found[wrong[0]])
-        whose = f" that of {split.place(int(belongs[0]))}" if belongs.size else ""
-        told = f"{split.places(wrong)}: another {feature}{whose}"
+def check_vectors(dataset: DatasetView, split: SplitView, part: DataPart, ledger: Ledger) -> None:
+    """CRC of every vector of a data file, row by row, as written at build."""
+    for feature in split.info.vectors:
+        with ledger.checking(FINGERPRINTS, split.name):
+            if (known := _known(dataset, split, feature)) is not None:
+                _check_vectors(split, part, feature, known, ledger)
+
+
+def _check_vectors(split: SplitView, part: DataPart, feature: str, known: Fingerprints, ledger: Ledger) -> None:
+    wrong, begun = Wrong(), part.first
+    for rows in part.whole(feature):
+        found = vector_crcs(rows)
+        ledger.saw(FINGERPRINTS, len(found))
+        differ = np.flatnonzero(found != known.crcs(feature, begun, len(rows)))
+        if (at := wrong.add(begun, differ)) is not None:
+            wrong.found = _owner(split, known, feature, found[at])
+        begun += len(rows)
+    for told, _ in wrong.told(split):
         expected = "the one whose fingerprint the row has"
         ledger.fault(FINGERPRINTS, split.name, found=told, expected=expected, path=split.root / "data")
 
 
-def _check_part(split: SplitView, part: VideoPart, shown: Int64, known: Mapping[str, Int64], ledger: Ledger) -> None:
-    rows = np.concatenate([entry.first + np.arange(entry.length) for entry in part.entries])
-    ledger.saw(FINGERPRINTS, len(rows))
-    wrong = np.flatnonzero(shown != known[part.camera][rows])
-    if wrong.size:
-        found = f"{part.camera}, {split.places(rows[wrong])}: another picture{_whose(shown, rows, known, part.camera)}"
-        expected = "the one whose fingerprint the row has"
-        ledger.fault(FINGERPRINTS, split.name, found=found, expected=expected, path=part.path)
+def _owner(split: SplitView, known: Fingerprints, feature: str, crc: np.uint32) -> str:
+    """Another vector than the row's own: whose it is, if any row's."""
+    begun = 0
+    for crcs in known.pieces(feature):
+        if (at := np.flatnonzero(crcs == crc)).size:
+            return f"another {feature} that of {split.place(begun + int(at[0]))}"
+        begun += len(crcs)
+    return f"another {feature}"
 
 
-def _whose(shown: Int64, rows: Int64, known: Mapping[str, Int64], camera: str) -> str:
+def check_pictures(dataset: DatasetView, split: SplitView, part: VideoPart, demuxed: Demuxed, ledger: Ledger) -> None:
+    """CRC of every picture of a video file, row by row, as written at build."""
+    with ledger.checking(FINGERPRINTS, split.name):
+        if (file := _known(dataset, split, part.camera)) is None:
+            return
+        shown = crcs_of_rows(demuxed.packets(), part.pictures)
+        rows = np.concatenate([entry.first + np.arange(entry.length) for entry in part.entries])
+        cameras = [camera_name(key) for key in split.info.cameras]
+        ledger.saw(FINGERPRINTS, len(rows))
+        expected = _of_rows(file, part.camera, rows)
+        wrong = np.flatnonzero(shown != expected)
+        if wrong.size:
+            others = {n: _of_rows(file, n, rows) for n in cameras if n in file.columns and n != part.camera}
+            found = f"{part.camera}, {split.places(rows[wrong])}: another picture{_whose(shown, expected, others)}"
+            right = "the one whose fingerprint the row has"
+            ledger.fault(FINGERPRINTS, split.name, found=found, expected=right, path=part.path)
+
+
+def _of_rows(file: Fingerprints, camera: str, rows: Int64) -> Int64:
+    """The fingerprints of a camera in some rows, `(N,)`, most likely a stretch of them."""
+    first = int(rows.min())
+    crcs = file.crcs(camera, first, int(rows.max()) + 1 - first)
+    return crcs.astype(np.int64)[rows - first]
+
+
+def _whose(shown: Int64, expected: Int64, others: Mapping[str, Int64]) -> str:
     """Where the pictures of a file do belong, if most of those that differ fit one explanation."""
-    for other in known:
-        if other != camera and len(known[other]) > rows.max() and np.mean(shown == known[other][rows]) > 0.5:
+    for other, crcs in others.items():
+        if np.mean(shown == crcs) > 0.5:
             return f": {other}'s"
-    expected = known[camera][rows]
     differ = shown != expected
     for shift in NEAREST_FIRST:
         moved = np.roll(expected, shift)
@@ -93,17 +139,16 @@ def _whose(shown: Int64, rows: Int64, known: Mapping[str, Int64], camera: str) -
     return ""
 
 
-def check_media(split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger) -> None:
-    """Each episode's clip holds, packet by packet, what the split shows of it."""
-    for part in split.videos:
-        if not demuxed[part.path].clips:
-            ledger.skip(MEDIA, split.name, "no media/")
-            continue
+def check_media(split: SplitView, part: VideoPart, demuxed: Demuxed, ledger: Ledger) -> None:
+    """Each episode's clip holds, packet by packet, what a video file shows of it."""
+    if not demuxed.clips:
+        ledger.skip(MEDIA, split.name, "no media/")
+        return
+    with ledger.checking(MEDIA, split.name):
+        demuxed.packets()
+    for entry, clip in zip(part.entries, demuxed.clips, strict=True):
         with ledger.checking(MEDIA, split.name):
-            demuxed[part.path].packets()
-        for entry, clip in zip(part.entries, demuxed[part.path].clips, strict=True):
-            with ledger.checking(MEDIA, split.name):
-                _check_clip(split, part, entry, clip, ledger)
+            _check_clip(split, part, entry, clip, ledger)
 
 
 def _check_clip(split: SplitView, part: VideoPart, entry: Entry, clip: Compared | VideoError, ledger: Ledger) -> None:

@@ -14,8 +14,10 @@ import numpy as np
 
 from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.tables import Column
 from quickdraw.pipeline.verify.ledger import Ledger, first_of
-from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.metadata import Entry
+from quickdraw.pipeline.verify.split_view import DataPart, SplitView
 from quickdraw.pipeline.verify.stored_statistics import Numbers, malformed
 from quickdraw.pipeline.verify.vector_statistics import EPISODE_STATISTICS, STATISTICS, of_episode, report_episodes
 
@@ -38,20 +40,26 @@ def check_foreign_statistics(split: SplitView, ledger: Ledger) -> None:
                 ledger.fault(STATISTICS, split.name, found=f"{feature}: {found}", expected=expected, path=path)
 
 
-def check_foreign_episode_statistics(split: SplitView, ledger: Ledger) -> None:
-    """What meta/episodes says of each episode."""
+def check_foreign_episode_statistics(split: SplitView, part: DataPart, ledger: Ledger) -> None:
+    """What meta/episodes says of each episode of a data file."""
     for feature in _measured(split):
         with ledger.checking(EPISODE_STATISTICS, split.name):
             found: list[tuple[str, str]] = []
             pins = [dim for dims in split.info.features[feature].rotations() for dim in dims]
             names = () if feature in RENUMBERED else ("min", "max", "mean", "std")
-            for entry, stored in zip(split.entries, split.stored_statistics(feature), strict=True):
+            told_of = split.stored_beside(part, feature)
+            for (entry, rows), stored in zip(_rows_of(part, feature), told_of, strict=True):
                 ledger.saw(EPISODE_STATISTICS)
-                wrong = list(malformed(stored, _width(split, feature), picture=_is_picture(feature)))
-                if stored is not None and not wrong and not _is_picture(feature):
-                    wrong += _unlike(_arrays(stored), of_rows(split.rows_of(entry, feature)), names, pins)
+                wrong = list(malformed(stored, _width(split, feature), picture=rows is None))
+                if stored is not None and not wrong and rows is not None:
+                    wrong += _unlike(_arrays(stored), of_rows(rows), names, pins)
                 found += of_episode(entry.number, feature, wrong)
             report_episodes(split, found, ledger)
+
+
+def _rows_of(part: DataPart, feature: str) -> Iterator[tuple[Entry, Column | None]]:
+    """Each episode with its rows of a feature, of pictures with none."""
+    return ((entry, None) for entry in part.entries) if _is_picture(feature) else part.episodes(feature)
 
 
 def _measured(split: SplitView) -> list[str]:

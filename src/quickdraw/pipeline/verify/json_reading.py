@@ -29,6 +29,16 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def read_typed[T](path: Path, kind: type[T], expected: str) -> T:
+    """A document as a value of `kind`; what that does not ask for is never made. Raises Refused as the other two do."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.ValidationError as error:
+        raise refusal(path, f"malformed ({error})", expected) from error
+    except (OSError, ValueError, RecursionError, msgspec.DecodeError) as error:
+        raise refusal(path, f"unreadable ({error})", "a JSON object") from error
+
+
 def typed[T](document: Mapping[str, Any], kind: type[T], path: Path, expected: str) -> T:
     """What was read from a document as a value of `kind`. Raises Refused where it is of other kinds."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -198,9 +199,9 @@ def _entry(info: Info, row: Mapping[str, Any], *, number: int, first: int, lies_
         first=first,
         begin=_whole(row, "dataset_from_index"),
         end=_whole(row, "dataset_to_index"),
-        tasks=tuple(map(str, tasks)),
-        data=inside(info.data_path.format(**_indices(row, "data"))),
-        meta=schema.EPISODES_PATH.format(**_indices(row, "meta/episodes")),
+        tasks=tuple(sys.intern(str(task)) for task in tasks),
+        data=sys.intern(inside(info.data_path.format(**_indices(row, "data")))),
+        meta=sys.intern(schema.EPISODES_PATH.format(**_indices(row, "meta/episodes"))),
         lies_in=lies_in,
         windows={key: _window(info, row, key) for key in info.cameras},
     )
@@ -213,7 +214,7 @@ def _indices(row: Mapping[str, Any], kind: str) -> dict[str, int]:
 def _window(info: Info, row: Mapping[str, Any], key: str) -> Window:
     path = (info.video_path or schema.VIDEO_PATH).format(video_key=key, **_indices(row, f"videos/{key}"))
     from_s, to_s = (_number(row, f"videos/{key}/{name}") for name in ("from_timestamp", "to_timestamp"))
-    return Window(inside(path), from_s, to_s)
+    return Window(sys.intern(inside(path)), from_s, to_s)
 
 
 def _number(row: Mapping[str, Any], name: str) -> float:

@@ -47,11 +47,13 @@ def check_picture_statistics(
         for key in split.info.cameras:
             with ledger.checking(EPISODE_STATISTICS, name):
                 wrong: list[tuple[str, str]] = []
-                stored = split.stored_statistics(key)
-                for episode, seen in shown[name].episodes(key).items():
+                episodes = shown[name].episodes(key)
+                for episode, stored in enumerate(split.stored_statistics(key)):
+                    if (seen := episodes.get(episode)) is None:
+                        continue
                     ledger.saw(EPISODE_STATISTICS)
                     expected = of_histogram(seen.counts, seen.sampled)
-                    told = list(differences(stored[episode], expected, picture=True))
+                    told = list(differences(stored, expected, picture=True))
                     wrong += of_episode(episode, key, told)
                 report_episodes(split, wrong, ledger)
 
@@ -72,10 +74,12 @@ def check_foreign_picture_statistics(split: SplitView, shown: SplitPictures, led
     for key in split.info.cameras:
         with ledger.checking(EPISODE_STATISTICS, split.name):
             wrong: list[tuple[str, str]] = []
-            stored = split.stored_statistics(key)
-            for episode, seen in shown.episodes(key).items():
+            episodes = shown.episodes(key)
+            for episode, stored in enumerate(split.stored_statistics(key)):
+                if (seen := episodes.get(episode)) is None:
+                    continue
                 ledger.saw(EPISODE_STATISTICS)
-                told = numbers((stored[episode] or {}).get("mean"))  # where there is none, that is a finding already
+                told = numbers((stored or {}).get("mean"))  # where there is none, that is a finding already
                 mean = of_histogram(seen.counts, seen.sampled).mean
                 if told is not None and told.size == mean.size and np.abs(told.ravel() - mean).max() > LOSS:
                     right = f"about {_three(mean)}, the mean of its pictures"

@@ -1,21 +1,26 @@
-"""One split as checks see it: parts read when they are asked for, each refused alone where it cannot be read."""
+"""One split as checks see it: parts read when they are asked for, each refused alone where it cannot be read.
+
+Rows are read piece by piece: a split may have more of them than fit in memory, and so may a file.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quickdraw.core.grid import Int64
-from quickdraw.core.statistics import Statistics, of_rows
+from quickdraw.core.passes import of_passes
+from quickdraw.core.statistics import Statistics
 from quickdraw.formats.lerobot import schema
-from quickdraw.formats.lerobot.tables import Column, TableFile, read_table_file
+from quickdraw.formats.lerobot.tables import PIECE, Column, TableFile, read_table_file
 from quickdraw.pipeline.verify.json_reading import read_object, refusal
 from quickdraw.pipeline.verify.metadata import Entry, Info, parse_entries, read_info, renumbered
 
@@ -45,15 +50,9 @@ class DataPart:
         """The file. Raises Refused."""
         return read_table_file(self.path)
 
-    @cached_property
-    def _read(self) -> dict[str, Column]:
-        return {}
-
-    def column(self, name: str) -> Column:
-        """A column of numbers. Raises Refused where it is none, or not as wide as its feature."""
-        if name not in self._read:
-            self._read[name] = self._numbers(name, self.table.columns([name])[name])
-        return self._read[name]
+    def pieces(self, name: str, first: int = 0, rows: int | None = None) -> Iterator[Column]:
+        """A column of numbers, piece by piece. Raises Refused where it is none, or not as wide as its feature."""
+        return (self._numbers(name, values) for values in self.table.pieces(name, first, rows))
 
     def _numbers(self, name: str, values: Column) -> Column:
         feature = self.info.features.get(name)
@@ -63,11 +62,29 @@ class DataPart:
             raise refusal(self.path, f"{name}: {list(values.shape)} {values.dtype}", f"{width} numbers in each row")
         return values
 
-    def whole(self, name: str) -> Column:
+    def whole(self, name: str) -> Iterator[Column]:
         """The same, of exactly the rows of its episodes. Raises Refused where there are others."""
+        self._refuse_others()
+        return self.pieces(name)
+
+    def _refuse_others(self) -> None:
         if self.table.rows != self.rows:
             raise refusal(self.path, f"{self.table.rows} rows", f"{self.rows}, the length of its episodes")
-        return self.column(name)
+
+    def episodes(self, name: str) -> Iterator[tuple[Entry, Column]]:
+        """Each of its episodes with its rows of a column, one after another. Raises Refused as `whole` does."""
+        pieces, held = self.whole(name), list[Column]()
+        for entry in self.entries:
+            while sum(map(len, held)) < entry.length:
+                held.append(next(pieces))
+            rows = held[0] if len(held) == 1 else np.concatenate(held)
+            yield entry, rows[: entry.length]
+            held = [rows[entry.length :]]
+
+    def stretch(self, name: str, first: int, rows: int) -> Column:
+        """So many `rows` of a column, or what there is of them, from the file's row `first` on; Refused as `whole`."""
+        self._refuse_others()
+        return np.concatenate(list(self.pieces(name, first, rows)))
 
 
 @dataclass(frozen=True)
@@ -123,7 +140,7 @@ class SplitView:
         A file none of whose rows says it is there is left out, where another one has rows that do: a stray copy.
         """
         folder = self.root / "meta/episodes"
-        rows = [row for path in sorted(folder.glob("*/*.parquet")) for row in self._records(path)]
+        rows = (row for path in sorted(folder.glob("*/*.parquet")) for row in self._records(path))
         entries = parse_entries(self.info, rows, folder)
         claimed = {entry.lies_in for entry in entries if entry.meta == entry.lies_in}
         kept = [entry for entry in entries if entry.lies_in in claimed or not claimed]
@@ -131,26 +148,32 @@ class SplitView:
             raise refusal(folder, "no episode", "a Parquet file with one row per episode")
         return tuple(kept if len(kept) == len(entries) else renumbered(kept))
 
-    def _records(self, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    def _records(self, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         lies_in, table = str(path.relative_to(self.root)), read_table_file(path)
-        return [(lies_in, row) for row in table.records(name for name in table.types if not name.startswith(STORED))]
+        for row in table.records(name for name in table.types if not name.startswith(STORED)):
+            yield lies_in, row
 
     def entry(self, number: int) -> Entry | None:
         """An episode, where there is one of that number."""
         return self.entries[number] if 0 <= number < len(self.entries) else None
 
-    def stored_statistics(self, feature: str) -> list[dict[str, Any] | None]:
-        """What meta/episodes says of each episode's rows of a feature: statistic -> nested lists; None for nothing.
+    def stored_statistics(self, feature: str, first: int = 0) -> Iterator[dict[str, Any] | None]:
+        """What meta/episodes says of the rows of a feature of each episode, from episode `first` on.
 
-        Raises Refused. Read for one feature at a time, for all of them together are many numbers.
+        Statistic -> nested lists; None for nothing. Raises Refused. Read one after another, for all of them together
+        are many numbers.
         """
-        told = list[dict[str, Any] | None]()
+        prefix = f"{STORED}{feature}/"
         for path in dict.fromkeys(entry.lies_in for entry in self.entries):
-            table, prefix = read_table_file(self.root / path), f"{STORED}{feature}/"
+            table = read_table_file(self.root / path)
             names = [name for name in table.types if name.startswith(prefix) and "/" not in name[len(prefix) :]]
-            for row in table.records(names):
-                told.append({name[len(prefix) :]: value for name, value in row.items()} or None)
-        return told
+            for row in table.records(names, first) if first < table.rows else ():
+                yield {name[len(prefix) :]: value for name, value in row.items()} or None
+            first = max(0, first - table.rows)
+
+    def stored_beside(self, part: DataPart, feature: str) -> list[dict[str, Any] | None]:
+        """The same, of the episodes of a data file."""
+        return list(islice(self.stored_statistics(feature, part.entries[0].number), len(part.entries)))
 
     @property
     def rows(self) -> int:
@@ -179,25 +202,36 @@ class SplitView:
         for path, entries in held.items():
             yield VideoPart(key, self.root / path, tuple(entries))
 
-    def column(self, name: str) -> Column:
-        """A column of all rows. Raises Refused where a data file is damaged or holds another number of rows."""
-        return np.concatenate([part.whole(name) for part in self.data])
-
     def rows_of(self, entry: Entry, name: str) -> Column:
-        """A column of one episode's rows. Raises Refused as `column` does, for its own file."""
+        """One episode's rows of a column. Raises Refused where its file is damaged or holds another number of rows."""
         part = self._part_of[entry.number]
-        first = entry.first - part.first
-        return part.whole(name)[first : first + entry.length]
+        begun = entry.first - part.first
+        held = self._held.get(name)
+        if held is None or held[0] is not part or not held[1] <= begun <= held[1] + len(held[2]) - entry.length:
+            # The episodes after it too, which are most likely asked for next: a row group may hold many.
+            held = self._held[name] = part, begun, part.stretch(name, begun, max(entry.length, PIECE))
+        return held[2][begun - held[1] :][: entry.length]
+
+    @cached_property
+    def _held(self) -> dict[str, tuple[DataPart, int, Column]]:
+        """Of each column, the stretch of a data file that was read last, and where in it that begins."""
+        return {}
 
     @cached_property
     def _measured(self) -> dict[str, Statistics]:
         return {}
 
     def measured(self, name: str) -> Statistics:
-        """Plain statistics of a column. Raises Refused as `column` does."""
+        """Plain statistics of a column of all rows. Raises Refused as `rows_of` does."""
         if name not in self._measured:
-            self._measured[name] = of_rows(self.column(name))
+            single = all(re.search(r"\bfloat\b", part.table.types.get(name, "")) for part in self.data)
+            dtype = np.float32 if single else np.float64
+            self._measured[name] = of_passes(lambda: (rows for part in self.data for rows in part.whole(name)), dtype)
         return self._measured[name]
+
+    def know(self, name: str, measured: Statistics) -> None:
+        """What `measured` would say, for somebody else has measured it."""
+        self._measured[name] = measured
 
     def place(self, row: int) -> str:
         """A row in words."""
@@ -207,5 +241,8 @@ class SplitView:
 
     def places(self, rows: Int64) -> str:
         """Rows `(N,)` in words, N >= 1: the first, and how many more."""
-        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        return self.place(int(rows[0])) + more
+        return self.many(int(rows[0]), len(rows))
+
+    def many(self, first: int, rows: int) -> str:
+        """So many rows in words, by the first of them."""
+        return self.place(first) + (f" and {rows - 1} more" if rows > 1 else "")

@@ -32,10 +32,10 @@ def check_tasks(split: SplitView, campaigns: list[str], ledger: Ledger) -> None:
 
 def _check_entries(split: SplitView, texts: list[str], campaigns: list[str], ledger: Ledger) -> None:
     by_rows, by_campaign = [], []
-    for entry in split.entries:
+    for entry, rows in (episode for part in split.data for episode in part.episodes("task_index")):
         ledger.saw(TASKS)
         found = f"episode {entry.number}: tasks {', '.join(entry.tasks)}"
-        used = np.unique(split.rows_of(entry, "task_index")).tolist()
+        used = np.unique(rows).tolist()
         told = {texts[int(n)] if n in range(len(texts)) else f"task {n}, which is none" for n in used}
         if told != set(entry.tasks):
             by_rows.append((found, f"{', '.join(sorted(told))}, by its rows' task_index {used} and tasks.parquet"))

@@ -14,7 +14,7 @@ from quickdraw.pipeline.verify.dataset_view import DatasetView, Provenance
 from quickdraw.pipeline.verify.json_reading import object_in, read_object
 from quickdraw.pipeline.verify.ledger import Ledger, first_of
 from quickdraw.pipeline.verify.metadata import Info
-from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.split_view import DataPart, SplitView
 from quickdraw.pipeline.verify.stored_statistics import differences
 
 STATISTICS, EPISODE_STATISTICS, CONSTANTS = "statistics", "episode statistics", "normalization"
@@ -55,16 +55,17 @@ def check_statistics(dataset: DatasetView, split: SplitView, provenance: Provena
             ledger.fault(STATISTICS, split.name, found=", ".join(unknown), expected=expected_names, path=path)
 
 
-def check_episode_statistics(split: SplitView, provenance: Provenance, ledger: Ledger) -> None:
-    """What meta/episodes says of each episode's own rows."""
+def check_episode_statistics(split: SplitView, part: DataPart, provenance: Provenance, ledger: Ledger) -> None:
+    """What meta/episodes says of the own rows of each episode of a data file."""
     for feature in (*split.info.vectors, *schema.BOOKKEEPING):
         with ledger.checking(EPISODE_STATISTICS, split.name):
             vector = feature not in schema.BOOKKEEPING
             dims = identity_dims(split.info, feature, provenance) if vector and provenance.pins else ()
             wrong: list[tuple[str, str]] = []
-            for entry, stored in zip(split.entries, split.stored_statistics(feature), strict=True):
+            told_of = split.stored_beside(part, feature)
+            for (entry, rows), stored in zip(part.episodes(feature), told_of, strict=True):
                 ledger.saw(EPISODE_STATISTICS)
-                expected = pinned(of_rows(split.rows_of(entry, feature)), dims)
+                expected = pinned(of_rows(rows), dims)
                 told = list(differences(stored, expected, picture=False))
                 wrong += of_episode(entry.number, feature, told)
             report_episodes(split, wrong, ledger)

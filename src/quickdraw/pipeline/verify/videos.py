@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
@@ -18,15 +16,14 @@ from quickdraw.video.checksums import Packets
 COUNT, TIMES, SIZE, CODEC = "picture count", "picture times", "picture size", "codec"
 
 
-def check_videos(split: SplitView, demuxed: Mapping[Path, Demuxed], ledger: Ledger, *, exact: bool) -> None:
-    """Every video file; times to the tick where we wrote them."""
-    for part in split.videos:
-        with ledger.checking(COUNT, split.name):
-            packets = demuxed[part.path].packets()
-            _check_count(split, part, packets, ledger)
-            _check_times(split, part, packets, ledger, exact=exact)
-            check_size(split, part, (packets.height_px, packets.width_px), ledger)
-            _check_codec(split, part, packets, ledger)
+def check_video(split: SplitView, part: VideoPart, demuxed: Demuxed, ledger: Ledger, *, exact: bool) -> None:
+    """A video file; times to the tick where we wrote it."""
+    with ledger.checking(COUNT, split.name):
+        packets = demuxed.packets()
+        _check_count(split, part, packets, ledger)
+        _check_times(split, part, packets, ledger, exact=exact)
+        check_size(split, part, (packets.height_px, packets.width_px), ledger)
+        _check_codec(split, part, packets, ledger)
 
 
 def _check_count(split: SplitView, part: VideoPart, packets: Packets, ledger: Ledger) -> None:

@@ -1,0 +1,1 @@
+"""The project's benchmark: what a build costs beside bare ffmpeg and beside what people do today. `scripts/bench`."""

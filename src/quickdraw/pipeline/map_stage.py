@@ -1,0 +1,90 @@
+"""The map stage as it runs: what was made so far, and which video files that completes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quickdraw.core.episode import EpisodeKey, Rejected
+from quickdraw.core.split import Split
+from quickdraw.formats.lerobot.schema import DatasetSpec
+from quickdraw.formats.lerobot.videos import Reel, plan_reel
+from quickdraw.pipeline.digests import DigestIndex
+from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.joining import JoinTask, Written
+from quickdraw.pipeline.mapping import Digests, Made, MapTask, Workshop, map_tasks, run_task
+from quickdraw.pipeline.part_files import CLIP
+from quickdraw.pipeline.plan import BuildPlan
+from quickdraw.pipeline.progress import Progress
+
+type Shelf = tuple[str, str]  # a split and one of its cameras
+
+
+@dataclass(slots=True)
+class MapStage:
+    """Makes all parts of `plan`, and of what is complete joins the video files of the dataset growing at `dataset`.
+
+    `digests` begin with those of files that are known not to have changed. `reels` are what was joined, by split and
+    camera; `rejected` is what could not be made.
+    """
+
+    workshop: Workshop
+    plan: BuildPlan
+    spec: DatasetSpec
+    dataset: Path
+    digests: Digests
+    index: DigestIndex
+    reels: dict[Shelf, Reel] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+    parts: int = 0
+    new: int = 0
+    _missing: dict[Shelf, int] = field(default_factory=dict)
+    _encoded: set[Shelf] = field(default_factory=set)
+
+    def run(self, executor: Executor, progress: Progress) -> None:
+        """All tasks, to the end, whatever is rejected."""
+        plan, cameras = self.plan, self.spec.cameras
+        self._missing = {(split.name, camera): len(split.episodes) for split in self.plan.splits for camera in cameras}
+        split_of = {key: split for split in self.plan.splits for key in split.episodes}
+        tasks: Iterator[MapTask | JoinTask] = map_tasks(self.workshop, plan.episodes, plan.lengths, self.digests)
+
+        def then(result: Made | Rejected | Written) -> Iterator[JoinTask]:
+            if isinstance(result, Made) and result.camera is not None:
+                yield from self._joins(split_of[result.key], result.camera, encoded=bool(result.new))
+
+        with progress.stage("map", sum(plan.lengths.values()) * len(cameras), "pictures") as meter:
+            for result in executor.run(run_task, tasks, then):
+                if isinstance(result, Rejected):
+                    self.rejected.append(result)
+                elif isinstance(result, Made):
+                    meter.advance(result.cost)
+                    self._learn(result)
+        progress.note(f"{self.new} parts made, {self.parts - self.new} there already")
+
+    def _learn(self, made: Made) -> None:
+        self.parts += made.parts
+        self.new += made.new
+        self.digests[made.key] |= made.sources
+        for file, digest in made.sources.items():
+            path, stamp = self.workshop.source.path(made.key, file), self.plan.episodes[made.key].stamps[file]
+            self.index.add(path, stamp, digest.sha256)
+
+    def _joins(self, split: Split, camera: str, *, encoded: bool) -> Iterator[JoinTask]:
+        """A clip is there: if it was the last of its camera in its split, the files these make.
+
+        Where none of them had to be encoded they can wait until all is there, for it may be what is published already.
+        """
+        shelf = split.name, camera
+        self._missing[shelf] -= 1
+        if encoded:
+            self._encoded.add(shelf)
+        if not self._missing[shelf] and shelf in self._encoded:
+            clips = [(self._clip(key, camera), self.plan.lengths[key]) for key in split.episodes]
+            self.reels[shelf] = plan_reel(self.dataset / split.name, self.spec, camera, clips)
+            yield from map(JoinTask, self.reels[shelf].files)
+
+    def _clip(self, key: EpisodeKey, camera: str) -> Path:
+        plan = self.plan.episodes[key]
+        part = self.workshop.clip_part(plan, camera, self.digests[key][plan.videos[camera]])
+        return self.workshop.store.folder(part) / CLIP

@@ -1,0 +1,80 @@
+"""An index of episodes as they were planned, so that an unchanged run is not read again.
+
+Unchanged is a run all of whose files have the same size and modification time. Like that of digests the index lies
+beside a dataset, not in it. A line holds one plan; the first says with what they were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+import quickdraw
+from quickdraw.core.episode import EpisodeKey, EpisodePlan
+from quickdraw.core.fingerprint import fingerprint
+from quickdraw.pipeline.source import Source
+
+_DECODER = msgspec.json.Decoder(EpisodePlan)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanIndex:
+    """Plans made for `source`: the line of each run."""
+
+    source: Source
+    lines: Mapping[EpisodeKey, bytes] = field(default_factory=dict)
+
+    def known(self, key: EpisodeKey) -> EpisodePlan | None:
+        """The plan of a run that looks as it did then."""
+        line = self.lines.get(key)
+        plan = _plan(line) if line else None
+        return plan if plan and plan.looks == self.source.looks(key) else None
+
+
+def read_plans(path: Path, source: Source) -> PlanIndex:
+    """The index at `path`; an empty one where there is none, or none for this source as it is configured."""
+    try:
+        first, *lines = path.read_bytes().splitlines()
+    except (OSError, ValueError):
+        return PlanIndex(source)
+    if first.decode(errors="replace") != _made_with(source):
+        return PlanIndex(source)
+    return PlanIndex(source, {key: line for line in lines if (key := _key(line))})
+
+
+def write_plans(path: Path, source: Source, plans: Iterable[EpisodePlan]) -> None:
+    """Put an index of these plans to `path`."""
+    fresh = path.with_name(f"{path.name}.new")
+    with fresh.open("wb") as file:
+        file.write(_made_with(source).encode() + b"\n")
+        file.writelines(msgspec.json.encode(plan) + b"\n" for plan in plans)
+    fresh.replace(path)
+
+
+def _made_with(source: Source) -> str:
+    processor = {"name": source.processor, "version": source.version, "planning": source.planning()}
+    return fingerprint({"quickdraw": quickdraw.__version__, "processor": processor})
+
+
+class _Head(msgspec.Struct):
+    key: EpisodeKey
+
+
+_HEAD_DECODER = msgspec.json.Decoder(_Head)
+
+
+def _key(line: bytes) -> EpisodeKey | None:
+    try:
+        return _HEAD_DECODER.decode(line).key
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _plan(line: bytes) -> EpisodePlan | None:
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None

@@ -1,0 +1,129 @@
+"""Statistics from passes over pieces against `of_rows` of all rows at once, and ranks against a sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from quickdraw.core.order_statistics import RankSearch, keys_of, numbers_of
+from quickdraw.core.passes import of_passes
+from quickdraw.core.statistics import Statistics, of_counts, of_range, of_rows
+
+EXACT = ("min", "max", "count", "q01", "q10", "q50", "q90", "q99")
+REPEATED = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.25, 1e-45, -1e-45, 3e38, -3e38, 1e-38])
+
+
+def floats(bits: int) -> st.SearchStrategy[float]:
+    """Numbers of all sizes, denormal ones too, and few of them over and over."""
+    return st.one_of(st.floats(-(2.0**100), 2.0**100, width=bits), st.floats(-2, 2, width=bits), REPEATED)
+
+
+def rows_of(dtype: type[np.floating[Any]], most: int = 60) -> st.SearchStrategy[npt.NDArray[Any]]:
+    bits = np.finfo(dtype).bits
+    shapes = st.tuples(st.integers(1, most), st.integers(1, 4))
+    return hnp.arrays(dtype, shapes, elements=floats(bits).map(lambda x: float(np.dtype(dtype).type(x))))
+
+
+def pieces(rows: npt.NDArray[Any], cuts: list[int]) -> Callable[[], Iterator[npt.NDArray[Any]]]:
+    return lambda: iter(np.split(rows, sorted(cut % (len(rows) + 1) for cut in cuts)))
+
+
+def assert_same(found: Statistics, expected: Statistics) -> None:
+    """Bit by bit, but for mean and deviation, which are within rounding, and the sign of a zero among both kinds."""
+    for name in EXACT:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    scale = np.maximum(np.abs(expected.min), np.abs(expected.max))
+    for name in ("mean", "std"):
+        off = np.abs(getattr(found, name) - getattr(expected, name))
+        assert (off <= 1e-12 * scale).all(), (name, off)
+
+
+@settings(max_examples=200)
+@given(rows=rows_of(np.float32), cuts=st.lists(st.integers(0, 100), max_size=6))
+def test_passes_over_pieces_say_what_all_float32_rows_at_once_say(rows: npt.NDArray[Any], cuts: list[int]) -> None:
+    assert_same(of_passes(pieces(rows, cuts)), of_rows(rows))
+
+
+@given(rows=rows_of(np.float64), cuts=st.lists(st.integers(0, 100), max_size=6))
+def test_passes_over_pieces_say_what_all_float64_rows_at_once_say(rows: npt.NDArray[Any], cuts: list[int]) -> None:
+    assert_same(of_passes(pieces(rows, cuts), np.float64), of_rows(rows))
+
+
+@given(rows=hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(-(2**52), 2**52)))
+def test_whole_numbers_are_measured_as_float64(rows: npt.NDArray[Any]) -> None:
+    assert_same(of_passes(lambda: [rows], np.float64), of_rows(rows))
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 5000), decimals=st.integers(0, 6), size=st.floats(1e-3, 1e6)
+)
+def test_measured_values_in_all_densities_have_the_quantiles_of_numpy(
+    seed: int, rows: int, decimals: int, size: float
+) -> None:
+    values = np.random.default_rng(seed).normal(0, size, (rows, 3)).round(decimals).astype(np.float32)
+    assert_same(of_passes(pieces(values, [rows // 3, rows // 2])), of_rows(values))
+
+
+def test_vectors_have_their_mean_and_deviation_to_the_bit() -> None:
+    """So that a dataset's bytes do not depend on where one episode ends and the next begins."""
+    rows = np.random.default_rng(5).normal(400, 30, (4001, 5)).astype(np.float32)
+    expected = of_rows(rows)
+    for cuts in ([], [1], [17, 17, 2000], list(range(0, 4001, 7))):
+        found = of_passes(pieces(rows, cuts))
+        for name in expected.items():
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_a_column_with_a_nan_has_no_quantile_as_in_numpy() -> None:
+    rows = np.array([[1, np.nan], [2, 5], [3, 6]], np.float32)
+    found, expected = of_passes(lambda: [rows]), of_rows(rows)
+    for name in expected.items():
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_no_row_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no rows"):
+        of_passes(lambda: [np.zeros((0, 3), np.float32)])
+
+
+@given(numbers=hnp.arrays(np.float32, st.integers(1, 50), elements=st.floats(width=32, allow_nan=False)))
+def test_keys_stand_in_the_order_of_their_numbers_and_lead_back_to_them(numbers: npt.NDArray[np.float32]) -> None:
+    keys = keys_of(numbers)
+    back = numbers_of(keys.astype(np.uint64), numbers.dtype)
+    assert back.view(np.uint32).tolist() == numbers.view(np.uint32).tolist()
+    np.testing.assert_array_equal(numbers[np.argsort(keys, kind="stable")], np.sort(numbers))
+
+
+@given(rows=rows_of(np.float32, most=30), picks=st.lists(st.integers(0, 1000), min_size=1, max_size=8))
+def test_every_rank_is_found(rows: npt.NDArray[np.float32], picks: list[int]) -> None:
+    ranks, search = np.array([pick % len(rows) for pick in picks]), RankSearch(rows.shape[1], np.float32)
+    search.count(rows)
+    while search.settle(ranks):
+        search.count(rows)
+    np.testing.assert_array_equal(search.values(), np.sort(rows, axis=0)[ranks])
+
+
+@given(counts=hnp.arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 9)), start=st.floats(-1e3, 1e3))
+def test_counted_scalars_are_measured_as_if_they_stood_there(counts: npt.NDArray[np.int64], start: float) -> None:
+    counts[len(counts) // 2] += 1
+    values = start + np.arange(len(counts)) / 30
+    assert_same(of_counts(values, counts), of_rows(np.repeat(values, counts)))
+
+
+@given(count=st.integers(1, 10_000))
+def test_a_range_is_measured_as_if_it_stood_there(count: int) -> None:
+    assert_same(of_range(count), of_rows(np.arange(count)))
+
+
+def test_a_range_of_36_million_rows_takes_no_memory() -> None:
+    found = of_range(36_000_000)
+    assert (found.mean.tolist(), found.q50.tolist(), found.count) == ([17999999.5], [17999999.5], 36_000_000)
+    assert found.std[0] == pytest.approx(36e6 / np.sqrt(12), rel=1e-14)
