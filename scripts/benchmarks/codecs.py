@@ -25,11 +25,11 @@ WIDE = 110  # characters, so that no name is wrapped
 
 # (codec, preset, crf, gop). The first of each codec is its default; --quick measures those alone.
 GRID: tuple[tuple[str, str, int, int], ...] = (
-    ("h264", "veryfast", 10, 5),
-    *(("h264", preset, 10, 5) for preset in ("ultrafast", "superfast", "faster", "medium")),
-    *(("h264", "veryfast", crf, 5) for crf in (8, 12, 14, 18)),
-    *(("h264", "veryfast", 10, gop) for gop in (2, 10, 30)),
-    ("h264", "veryfast", 14, 10),
+    ("h264", "veryfast", 15, 5),
+    *(("h264", preset, 15, 5) for preset in ("ultrafast", "superfast", "faster", "medium")),
+    *(("h264", "veryfast", crf, 5) for crf in (10, 12, 14, 16, 18)),
+    *(("h264", "veryfast", 15, gop) for gop in (2, 10, 30)),
+    ("h264", "veryfast", 12, 10),
     ("h264", "ultrafast", 0, 5),  # lossless: what is left is what 4:2:0 loses
     ("hevc", "ultrafast", 14, 5),
     *(("hevc", preset, 14, 5) for preset in ("superfast", "veryfast", "medium")),

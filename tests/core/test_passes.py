@@ -62,9 +62,7 @@ def test_whole_numbers_are_measured_as_float64(rows: npt.NDArray[Any]) -> None:
 
 
 @settings(max_examples=20)
-@given(
-    seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 5000), decimals=st.integers(0, 6), size=st.floats(1e-3, 1e6)
-)
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 5000), decimals=st.integers(0, 6), size=st.floats(1e-3, 1e6))
 def test_measured_values_in_all_densities_have_the_quantiles_of_numpy(
     seed: int, rows: int, decimals: int, size: float
 ) -> None:

@@ -287,7 +287,7 @@ def test_too_little_disk_is_refused_with_both_numbers_and_what_is_linked_need_no
     five: Five, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     estimate = disk.estimated_bytes(planned(five), settings_of(five[ONE].tree))
-    assert estimate == 2 * 3000 * 4 * sum(episode.frames for episode in planned(five).episodes.values())
+    assert estimate == 2 * 1800 * 4 * sum(episode.frames for episode in planned(five).episodes.values())
     monkeypatch.setattr(disk, "free_bytes", lambda output: estimate - 1)
     (fault,) = refusal(five).faults
     assert (fault.where, fault.field, fault.path) == ("source", "disk", str(five[ONE].tree.parent / "out"))

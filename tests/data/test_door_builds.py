@@ -196,7 +196,11 @@ def test_an_interrupted_first_build_publishes_nothing(sample_tree: Path, tmp_pat
                 process.wait()
     assert process.returncode == 130, (tmp_path / "err").read_text()
     datasets = tmp_path / "datasets"
-    assert {path.name for path in datasets.glob("*")} <= {".block_stack.building", ".block_stack.index", ".block_stack.plans"}
+    assert {path.name for path in datasets.glob("*")} <= {
+        ".block_stack.building",
+        ".block_stack.index",
+        ".block_stack.plans",
+    }
     assert unfinished(datasets / ".block_stack.building") == []
 
 

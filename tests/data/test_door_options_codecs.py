@@ -31,8 +31,6 @@ type Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
 CAMERA = "scene_left"
 
 
-
-
 def settings_of(tree: Path, *arguments: str) -> Settings:
     return block_stack(parse(["processor=block_stack", f"source.dir={tree}", *arguments]).config)
 
@@ -51,7 +49,7 @@ def refused(*arguments: str) -> str:
 
 def test_the_default_is_h264_with_its_measured_crf_and_preset() -> None:
     encoding = settings_of(Path("/d")).encoding
-    assert (encoding.codec, encoding.crf, encoding.preset, encoding.gop) == ("h264", 10, "veryfast", 5)
+    assert (encoding.codec, encoding.crf, encoding.preset, encoding.gop) == ("h264", 15, "veryfast", 5)
 
 
 @pytest.mark.parametrize("codec", CODECS)

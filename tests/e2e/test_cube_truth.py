@@ -81,7 +81,7 @@ def _film(look: str, scene: str, colours: tuple[str, ...], camera: str, folder: 
     clip = folder / f"{_name(scene, colours, camera)}.mp4"
     source = clip.with_suffix(".source.mp4")
     film.write_film(source, (shown.picture(k) for k in chosen), (spec.width_px, spec.height_px))
-    encoding = Encoding(HEIGHT_PX, WIDTH_PX, 30, crf=10, preset="veryfast", gop=5)
+    encoding = Encoding(HEIGHT_PX, WIDTH_PX, 30, crf=15, preset="veryfast", gop=5)
     transcode(FramePlan(source, np.arange(len(chosen)), len(chosen)), clip, encoding)
     truth = np.zeros((len(chosen), len(COLOURS), 3))
     for row, k in enumerate(chosen):

@@ -48,7 +48,7 @@ class Film:
 
     side, height, width = SIDE, HEIGHT, WIDTH
     thresholds = THRESHOLDS
-    encoding = Encoding(HEIGHT, WIDTH, 30, crf=10, preset="veryfast", gop=5)
+    encoding = Encoding(HEIGHT, WIDTH, 30, crf=15, preset="veryfast", gop=5)
     place = staticmethod(place)
 
     def __init__(self, encode: Callable[[Iterator[Rgb], Path, Encoding], Path]) -> None:

@@ -260,3 +260,14 @@ def test_clips_depend_neither_on_what_lay_in_memory_before_nor_on_processes_besi
     assert [process.returncode for process in running] == [0, 0, 0]
     assert printed[0].count("\n") == 2 * len(CODECS)
     assert printed[1:] == printed[:1] * 2
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_no_encoder_takes_precedence_over_other_processes(codec: str, tmp_path: Path) -> None:
+    """As root SVT-AV1 gives its threads real-time priority: one of them keeps everything else from a core."""
+    with av.open(str(tmp_path / "a.mp4"), "w") as container:
+        stream = encoding(codec).open_stream(container)
+        stream.codec_context.open(strict=False)
+        threads = [int(thread.name) for thread in Path("/proc/self/task").iterdir()]
+        assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
+        stream.encode()  # so that closing has nothing to wait for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quickdraw.formats.lerobot.videos import VideoFile, write_video
+from quickdraw.video.join import VideoFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +22,5 @@ class JoinTask:
 
     def __call__(self) -> Written:
         """Join its clips."""
-        write_video(self.file)
+        self.file.write()
         return Written(0)

@@ -27,7 +27,7 @@ from quickdraw.video.encoding import Encoding
 GROWING = ".growing-"
 
 # Raised when the code that makes a part makes other bytes than before: what older code made is then made anew.
-CLIP_VERSION = 1
+CLIP_VERSION = 2
 TRACK_VERSION = 1
 
 

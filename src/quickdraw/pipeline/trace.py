@@ -15,10 +15,15 @@ from quickdraw.errors import COMMAND_LINE, Fault, Refused
 from quickdraw.pipeline.places import PROVENANCE
 
 
-class Traced(msgspec.Struct, frozen=True):
-    """Which run an episode is of, and in which split it is."""
+class Placed(msgspec.Struct, frozen=True):
+    """In which split an episode is."""
 
     split: str
+
+
+class Traced(Placed, frozen=True):
+    """Which run it is of, too."""
+
     campaign: str
     run: str
 
@@ -30,10 +35,10 @@ class Signed(msgspec.Struct, frozen=True):
     fingerprint: str | None = None
 
 
-class Listed(Signed, frozen=True, kw_only=True):
+class Listed[E: Placed](Signed, frozen=True, kw_only=True):
     """The same, and its episodes."""
 
-    episodes: tuple[Traced, ...]
+    episodes: tuple[E, ...]
 
 
 def read_provenance(dataset: Path) -> dict[str, Any]:
@@ -62,14 +67,14 @@ def fingerprint_of(dataset: Path) -> str | None:
 
 def splits_of(dataset: Path) -> set[str]:
     """The splits a dataset was built with. Raises Refused where it is none of ours."""
-    return {episode.split for episode in read_as(dataset, Listed).episodes}
+    return {episode.split for episode in read_as(dataset, Listed[Placed]).episodes}
 
 
 def val_runs_of(dataset: Path) -> tuple[str, ...]:
     """The val episodes of a built dataset, as `campaign/run`. Raises Refused."""
     read_as(dataset, Signed)
     try:
-        runs = tuple(f"{e.campaign}/{e.run}" for e in read_as(dataset, Listed).episodes if e.split == "val")
+        runs = tuple(f"{e.campaign}/{e.run}" for e in read_as(dataset, Listed[Traced]).episodes if e.split == "val")
     except Refused:
         runs = ()
     if not runs:

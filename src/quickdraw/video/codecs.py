@@ -47,12 +47,22 @@ H264: Final = Codec(
     best_crf=0,
     worst_crf=51,
     preset="veryfast",
-    crf=10,
+    crf=15,
     most_hz=1000,
     # No macroblock tree: its AVX-512 code reads memory nobody wrote, and the bytes change from run to run; over so few
-    # pictures it gains little.
-    fixed={"bf": "0", "sc_threshold": "0", "mbtree": "0", "rc-lookahead": "0"},
-    picture_bytes=3000,
+    # pictures it gains little. No adaptive steps, and qcomp 1: still and smooth footage gets no finer steps than lively
+    # footage, whose residual is what has to be bounded. Chroma has a quarter of the samples; finer steps there bring
+    # more, byte by byte, than in luma.
+    fixed={
+        "bf": "0",
+        "sc_threshold": "0",
+        "mbtree": "0",
+        "rc-lookahead": "0",
+        "aq-mode": "0",
+        "qcomp": "1",
+        "chromaoffset": "-3",
+    },
+    picture_bytes=1800,
     halving_crf=5.0,
 )
 
@@ -65,9 +75,7 @@ HEVC: Final = Codec(
     preset="ultrafast",
     crf=14,
     most_hz=1000,
-    # qcomp 1: still footage gets no finer steps than lively footage, whose residual is what has to be bounded. Chroma
-    # has a quarter of the samples; finer steps there bring more, byte by byte, than in luma.
-    fixed={
+    fixed={  # qcomp and chroma as for H.264
         "x265-params": "pools=none:frame-threads=1:wpp=0:bframes=0:scenecut=0:open-gop=0:rc-lookahead=0:cutree=0"
         ":qcomp=1:cbqpoffs=-3:crqpoffs=-3:info=0:log-level=none"
     },

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from av.container import OutputContainer
@@ -42,8 +44,6 @@ class Encoding:
     def open_stream(self, container: OutputContainer) -> VideoStream:
         """Add the encoder to a container."""
         codec = CODECS[self.codec]
-        if codec.name == "av1":  # SVT-AV1 writes to stderr whatever ffmpeg's level is; 1 leaves it its errors
-            os.environ.setdefault("SVT_LOG", "1")
         options = codec.options(self.crf, self.preset, self.gop)
         stream = container.add_stream(codec.library, rate=self.rate_hz, options=options)
         assert isinstance(stream, VideoStream)
@@ -55,6 +55,8 @@ class Encoding:
         context.color_range = LIMITED
         if codec.tag:
             context.codec_tag = codec.tag
+        if codec.name == "av1":
+            _open_politely(context)
         return stream
 
     def stamp(self, picture: VideoFrame, number: int) -> None:
@@ -81,3 +83,12 @@ class Encoding:
             "video.extra_options": {**CODECS[self.codec].fixed, "threads": "1"},
             "is_depth_map": False,
         }
+
+
+def _open_politely(context: Any) -> None:
+    """Open SVT-AV1, which writes to stderr whatever ffmpeg's level is, and where it may starves all other processes."""
+    os.environ.setdefault("SVT_LOG", "1")  # its errors, no more
+    context.open()
+    for thread in Path("/proc/self/task").glob("*"):  # as root it gives its threads real-time priority
+        with contextlib.suppress(OSError):  # one may have ended
+            os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))

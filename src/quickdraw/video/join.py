@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,19 @@ from av.video.stream import VideoStream
 
 from quickdraw.errors import InvariantError
 from quickdraw.video.decoding import opened
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFile:
+    """A file to be written to `path`: the pictures of `clips`, (file, picture count) each, one clip after the other."""
+
+    path: Path
+    clips: tuple[tuple[Path, int], ...]
+    rate_hz: int
+
+    def write(self) -> None:
+        """Write it; see `join`."""
+        join(self.clips, self.path, self.rate_hz)
 
 
 def join(clips: Sequence[tuple[Path, int]], target: Path, rate_hz: int) -> None:

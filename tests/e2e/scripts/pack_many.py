@@ -20,7 +20,7 @@ from quickdraw.core.passes import of_passes
 from quickdraw.core.statistics import Statistics
 from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, vector_crcs, write_fingerprints
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
-from quickdraw.formats.lerobot.videos import plan_reel, write_video
+from quickdraw.formats.lerobot.videos import plan_reel
 from quickdraw.pipeline.verify.verify import verify_structure
 from quickdraw.video.checksums import packet_crcs
 
@@ -72,7 +72,7 @@ def main(folder: Path, episodes: int, rows: int) -> None:
     root = folder / "many"
     reel = plan_reel(root, spec, CAMERA, [(same.file, rows)] * episodes)
     for file in reel.files:
-        write_video(file)
+        file.write()
     print("join", peak_kb())
     statistics: dict[str, Any] = {
         f.name: of_passes(lambda name=f.name: (e.arrays[name] for e in many)) for f in spec.features

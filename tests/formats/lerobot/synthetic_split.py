@@ -20,7 +20,7 @@ from quickdraw.core.normalization import for_training
 from quickdraw.core.statistics import LEVELS, Statistics, histogram, of_histogram, of_rows
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
 from quickdraw.formats.lerobot.schema import DatasetSpec, Limits
-from quickdraw.formats.lerobot.videos import plan_reel, write_video
+from quickdraw.formats.lerobot.videos import plan_reel
 from quickdraw.video.encoding import Encoding
 
 Rgb = npt.NDArray[np.uint8]
@@ -160,7 +160,7 @@ def pack(root: Path, spec: DatasetSpec, episodes: Sequence[FakeEpisode], pin: bo
     """A split of `episodes` at `root`, carrying its own trainer statistics."""
     reels = {c: plan_reel(root, spec, c, [(e.clip(c), e.frames) for e in episodes]) for c in spec.cameras}
     for file in [file for reel in reels.values() for file in reel.files]:
-        write_video(file)
+        file.write()
     places = {camera: reel.places for camera, reel in reels.items()}
     pack_split(SplitPlan(root, spec, episodes, places, trainer_statistics(spec, episodes), pin))
     return root

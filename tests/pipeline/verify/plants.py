@@ -20,7 +20,7 @@ from quickdraw.video.encoding import Encoding
 
 DATA = "data/chunk-000/file-000.parquet"
 EPISODES = "meta/episodes/chunk-000/file-000.parquet"
-ENCODING = Encoding(144, 192, 30, crf=10, preset="veryfast", gop=5)
+ENCODING = Encoding(144, 192, 30, crf=15, preset="veryfast", gop=5)
 
 
 def video(dataset: Path, camera: str, split: str = "val") -> Path:
@@ -98,7 +98,7 @@ def truncated(dataset: Path) -> None:
 
 def random_bytes(dataset: Path) -> None:
     path = video(dataset, "gripper_right_bottom")
-    content, at = bytearray(path.read_bytes()), path.stat().st_size // 2
+    content, at = bytearray(path.read_bytes()), path.stat().st_size * 2 // 5
     content[at : at + 400] = np.random.default_rng(7).bytes(400)
     put(path, bytes(content))
 

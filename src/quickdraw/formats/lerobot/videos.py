@@ -8,16 +8,7 @@ from pathlib import Path
 
 from quickdraw.formats.lerobot.files import Place, place_clips
 from quickdraw.formats.lerobot.schema import VIDEO_PATH, DatasetSpec
-from quickdraw.video.join import join
-
-
-@dataclass(frozen=True, slots=True)
-class VideoFile:
-    """A file to be written to `path`: the pictures of `clips`, (file, picture count) each, one clip after the other."""
-
-    path: Path
-    clips: tuple[tuple[Path, int], ...]
-    rate_hz: int
+from quickdraw.video.join import VideoFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +38,3 @@ def plan_reel(root: Path, spec: DatasetSpec, camera: str, clips: Sequence[tuple[
         ),
         places=tuple(places),
     )
-
-
-def write_video(file: VideoFile) -> None:
-    """Write a file. Raises InvariantError where a clip does not hold as many pictures as it should."""
-    join(file.clips, file.path, file.rate_hz)

@@ -22,7 +22,7 @@ from quickdraw.pipeline.verify.split_view import SplitView, camera_name
 FROZEN = "frozen"
 STATE = "observation.state"
 
-# At the default crf of 10 the upper quartile of the steps is 0.09 levels and more in every second of the sample
+# At a crf of 10 the upper quartile of the steps is 0.09 levels and more in every second of the sample
 # campaigns, and 0.005 where one picture is encoded over and over.
 STILL_LEVELS = 0.03
 STILL_QUANTILE = 0.75
