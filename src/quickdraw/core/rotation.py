@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from quickdraw.core.grid import Float64
 
@@ -14,6 +13,8 @@ def rot6_from_rpy(rpy_deg: Float64, world_from_base: Float64) -> Float64:
     `rpy_deg` `(N, 3)` float64 [deg], extrinsic x-y-z (`R = Rz(yaw) Ry(pitch) Rx(roll)`); `world_from_base` `(3, 3)`.
     Returns `(N, 6)` float64: the first column of the world rotation, then the second. The third is their cross product.
     """
+    from scipy.spatial.transform import Rotation  # here, for it takes half a second, and planning turns nothing
+
     base = Rotation.from_euler("xyz", rpy_deg, degrees=True).as_matrix()
     world = np.asarray(world_from_base) @ base
     return np.concatenate([world[:, :, 0], world[:, :, 1]], axis=1)

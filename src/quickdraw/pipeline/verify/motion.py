@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from quickdraw.core.episode import Float32
 from quickdraw.video.decoding import Picture
@@ -60,6 +59,8 @@ class Changes:
         begun = self.rate_hz - 1
         if len(self.held) <= begun:
             return
+        from scipy.ndimage import maximum_filter1d, minimum_filter1d  # here, for builds come by too
+
         shown, to_its_end = np.stack(self.held), (self.rate_hz - 1) // 2  # the filters' windows lie around a picture
         highest = maximum_filter1d(shown, self.rate_hz, axis=0, origin=to_its_end)[begun:]
         lowest = minimum_filter1d(shown, self.rate_hz, axis=0, origin=to_its_end)[begun:]
