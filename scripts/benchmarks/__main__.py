@@ -17,6 +17,7 @@ from benchmarks.work import OtherOptions
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 app.command("speed")(commands.speed)
 app.command("growth")(commands.growth)
+app.command("extras")(commands.extras)
 app.command("jsonl")(commands.jsonl)
 app.command("plan")(commands.plan)
 app.command("unchanged")(commands.unchanged)

@@ -120,7 +120,7 @@ def plan(
     folder: _Folder = None,
     json_file: _Json = None,
 ) -> None:
-    """The plan alone, twice, over many runs. 1,000 runs of two minutes take 14 GB of disk."""
+    """The plan alone, over many runs. 1,000 runs of two minutes take 14 GB of disk."""
     from benchmarks.plan import measure_plan, plan_table
 
     found_on = machine()
@@ -144,6 +144,22 @@ def unchanged(
     with work_folder(folder, {"command": "unchanged", "episodes": episodes, "seconds": seconds}) as work:
         measured = measure_unchanged(episodes, seconds, workers, work, _say)
     _show([unchanged_table(measured)], json_file, {**asdict(measured), "machine": found_on})
+
+
+def extras(
+    *,
+    seconds: _Seconds = 120.0,
+    noise_levels: _Noise = NOISE_LEVELS,
+    folder: _Folder = None,
+    json_file: _Json = None,
+) -> None:
+    """What a build does besides decoding, scaling and encoding, in ms a picture."""
+    from benchmarks.extras import extras_table, measure_extras
+
+    found_on = machine()
+    with work_folder(folder, {"command": "extras", "seconds": seconds, "noise_levels": noise_levels}) as work:
+        measured = measure_extras(seconds, noise_levels, work, _say)
+    _show([extras_table(measured)], json_file, {**asdict(measured), "machine": found_on})
 
 
 def _say(text: str) -> None:

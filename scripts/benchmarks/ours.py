@@ -12,7 +12,10 @@ from quickdraw.core.episode import FramePlan, Rejected
 from quickdraw.data.block_stack import BlockStack
 from quickdraw.data.config import parse
 from quickdraw.data.processors import block_stack
+from quickdraw.formats.campaign.acceptance import Acceptance
 from quickdraw.video.encoding import Encoding
+
+SIMULATED = Acceptance(allow_simulated=True)
 
 
 def environment() -> dict[str, str]:

@@ -21,24 +21,20 @@ DISTINCT = 4  # runs that are simulated; the others are these, later
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A dry run over `runs` runs of `seconds` each, twice: the second may know what has not changed since the first."""
+    """A dry run over `runs` runs of `seconds` each, of which nothing is known yet."""
 
     runs: int
     seconds: float
-    first: Measured
-    second: Measured
+    cost: Measured
 
 
 def measure_plan(runs: int, seconds: float, workers: int, folder: Path, say: Callable[[str], None]) -> Planned:
-    """Make the tree where there is none yet, and plan it twice."""
+    """Make the tree where there is none yet, and plan it."""
     say(f"writing {runs} runs")
     tree = many_runs(folder, runs, seconds)
     command = ours.command(*ours.options(tree, folder / "planned", workers), "+dry_run=true")
-    costs = []
-    for turn in ("first", "second"):
-        say(f"{turn} plan")
-        costs.append(run(command).cost)
-    return Planned(runs, seconds, *costs)
+    say("planning")
+    return Planned(runs, seconds, run(command).cost)
 
 
 def many_runs(folder: Path, runs: int, seconds: float) -> Path:
@@ -52,12 +48,15 @@ def many_runs(folder: Path, runs: int, seconds: float) -> Path:
 
 
 def plan_table(planned: Planned) -> Table:
-    """Both times."""
-    costs = {"first": planned.first, "second": planned.second}
-    rows = [
-        [name, f"{cost.wall_s:.2f}", f"{cost.cpu_s:.2f}", f"{cost.cpu_s / planned.runs * 1e3:.1f}",
-         f"{cost.parent_peak_mb:.0f}", f"{cost.worker_peak_mb:.0f}"]
-        for name, cost in costs.items()
-    ]  # fmt: skip
+    """What it costs."""
+    cost = planned.cost
+    row = [
+        f"{planned.runs} runs of {planned.seconds:g} s",
+        f"{cost.wall_s:.2f}",
+        f"{cost.cpu_s:.2f}",
+        f"{cost.cpu_s / planned.runs * 1e3:.1f}",
+        f"{cost.parent_peak_mb:.0f}",
+        f"{cost.worker_peak_mb:.0f}",
+    ]
     columns = ["", "wall s", "CPU s", "CPU ms a run", "parent peak MB", "worker peak MB"]
-    return table(f"plan of {planned.runs} runs of {planned.seconds:g} s", columns, rows)
+    return table("plan", columns, [row])

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from quickdraw.core.episode import EpisodeKey, EpisodePlan
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.data.config import parse
 from quickdraw.data.processors import block_stack
+from quickdraw.pipeline.build import build
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import BuildPlan, make_plan
 from quickdraw.pipeline.plan_index import read_plans, write_plans
@@ -128,6 +129,39 @@ def test_a_damaged_index_costs_time_and_nothing_else(spoil: Callable[[bytes], by
     plan, read = planned(tree)
     assert read
     assert dict(plan.episodes) == before
+
+
+def test_a_build_that_changes_nothing_puts_a_lost_index_back(tree: Path) -> None:
+    options = ("source.hw=[32,64]", "source.cameras=[scene_left]")
+    settings = settings_of(tree, *options)
+    assert build(planned(tree, *options)[0], settings, Inline(), PlainProgress())
+    plans_file(settings.output).unlink()
+    plan, read = planned(tree, *options)
+    assert len(read) == 3
+    assert not build(plan, settings, Inline(), PlainProgress())
+    assert planned(tree, *options)[1] == []
+
+
+def test_a_file_that_appears_while_its_run_is_planned_refuses_the_run(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = settings_of(tree).source
+    key = source.campaign("campaign6-combos").runs[0]
+    video = source.path(key, "video/scene_left.mp4")
+    aside = video.rename(tree / "aside.mp4")
+    there = Path.stat
+
+    def arriving(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        try:
+            return there(path, follow_symlinks=follow_symlinks)
+        finally:
+            if path.name == "commanded.jsonl" and aside.exists():  # the last that is looked at
+                aside.rename(video)
+
+    monkeypatch.setattr(Path, "stat", arriving)
+    planned_run = source.plan(key)
+    assert isinstance(planned_run, Rejected)
+    assert [(fault.field, fault.found) for fault in planned_run.faults] == [("scene_left.mp4", "there only now")]
 
 
 def test_of_a_run_in_another_place_nothing_is_known(tree: Path) -> None:

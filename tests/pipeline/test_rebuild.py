@@ -207,6 +207,7 @@ def exchange(one: Path, other: Path) -> None:
         (lambda d: exchange(*sorted(d.glob("media/scene_right/*/ep_0000.mp4"))[:2]), 2),
         (lambda d: (d / "summary.json").unlink(), 0),
         (lambda d: (d / "fingerprints/files.json").write_text("[]"), 0),
+        (lambda d: (d / "fingerprints/files.json").unlink(), 0),
     ],
 )
 def test_a_damaged_dataset_is_not_up_to_date_and_is_put_right(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import av
+import imageio_ffmpeg
 import numpy as np
 import pytest
 
@@ -74,6 +77,36 @@ def test_an_episode_knows_nothing_of_the_others_in_its_file(
     alone = [track_file(path, [rows], film.thresholds)[0] for path, rows in held]
     assert len(together) == len(alone)
     assert all(same(one, other) for one, other in zip(together, alone, strict=True))
+
+
+def test_a_file_of_another_encoder_is_read_whatever_order_its_pictures_are_coded_in(
+    clips: dict[str, tuple[Path, int]], film: Film, tmp_path: Path
+) -> None:
+    """Predicted from later ones and across keyframes; its packets are in no order to number pictures by."""
+    (path, rows), foreign = clips["purple and blue"], tmp_path / "foreign.mp4"
+    command = [
+        imageio_ffmpeg.get_ffmpeg_exe(),
+        "-v",
+        "error",
+        "-i",
+        str(path),
+        "-c:v",
+        "libx264",
+        "-g",
+        "12",
+        "-bf",
+        "3",
+    ]
+    command += ["-b_strategy", "0", "-x264-params", "open-gop=1:scenecut=0", "-pix_fmt", "yuv420p", str(foreign)]
+    subprocess.run(command, check=True)
+    with av.open(str(foreign)) as container:
+        coded = [packet.pts for packet in container.demux(video=0) if packet.pts is not None]
+    assert coded != sorted(coded)
+    shown = [as_rgb(picture) for picture in pictures(foreign)]
+    survey = HueSurvey(film.thresholds)
+    for rgb in shown[::STRIDE]:
+        survey.add(rgb)
+    assert same(track_file(foreign, [rows], film.thresholds)[0], survey.learnt().follow(shown, rows))
 
 
 def test_where_an_episode_ends_decides_what_it_learns_its_hues_from(

@@ -56,7 +56,7 @@ def _object(bits: Mask, bit: int, min_area_px: float, core_px: float) -> tuple[f
     kept: Counts = np.arange(1, count)
     if count > 2:  # telling whose pixels those are takes as long as all the rest
         vivids, cores = (np.bincount(labels[chosen > 0], minlength=count) for chosen in (vivid, core))
-        kept = _kept(stats[:, cv2.CC_STAT_AREA], centres, vivids, cores >= core_px, min_area_px)
+        kept = _kept(stats[:, cv2.CC_STAT_AREA], centres, vivids, cores >= core_px, min_area_px=min_area_px)
     areas = [int(stats[blob, cv2.CC_STAT_AREA]) for blob in kept]
     area = sum(areas)
     if area < min_area_px:
@@ -66,7 +66,7 @@ def _object(bits: Mask, bit: int, min_area_px: float, core_px: float) -> tuple[f
 
 
 def _kept(
-    areas: Counts, centres: npt.NDArray[Any], vivids: Counts, cored: npt.NDArray[np.bool_], min_area_px: float
+    areas: Counts, centres: npt.NDArray[Any], vivids: Counts, cored: npt.NDArray[np.bool_], *, min_area_px: float
 ) -> Counts:
     """Which blobs are the object: those of N that would do as cubes, and parts beside the largest; 0 is background."""
     cubes = cored & (areas >= min_area_px)

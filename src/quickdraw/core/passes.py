@@ -19,8 +19,8 @@ def of_passes(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike = np.f
     """What `of_rows` says of the rows that `read()` gives piece by piece, `(T, D)` or `(T,)`, T >= 1 in all.
 
     `read` is called twice, for float64 four times, and must give the same each time; one piece is in memory at a time.
-    `dtype`, one of the two, must hold every number exactly. All is as `of_rows` has it to the bit, but for mean and std
-    of scalars, which numpy sums in another order. Raises ValueError where there is no row.
+    `dtype`, one of the two, must hold every number exactly. All is as `of_rows` has it to the bit, but for the sign of
+    a zero, and for mean and std of scalars, which numpy sums in another order. Raises ValueError where there is no row.
     """
     moments, search = _Moments(), None
     for rows in _pieces(read, dtype):
@@ -84,7 +84,7 @@ class _Moments:
 
 
 def _added(total: Float64, x: Float64) -> Float64:
-    """A running sum and `(T, D)` more rows: numpy adds row after row, so that it does not matter what is a piece."""
+    """A running sum and `(T, D)` more rows: of several columns numpy adds row after row, whatever is a piece."""
     begun = np.broadcast_to(total, (1, x.shape[1]))
     added: Float64 = np.concatenate([begun, x]).sum(axis=0)
     return added

@@ -105,6 +105,11 @@ class BlockStack:
         run, faults = found.run, list(found.faults)
         if found.info is not None:
             faults += [*_mount_faults(key, found.info), *_gripper_faults(key, found.info)]
+        shown = (*ROW_FILES, *map(layout.video_file, self.cameras))
+        if not faults:
+            late = [self.path(key, file) for file in shown if file not in stamps]
+            expected = "a source left alone while it is built"
+            faults += [Fault(str(key), path.name, "there only now", expected, path=str(path)) for path in late]
         if faults or run is None:
             return Rejected(key, tuple(faults))
         index = {line.name: nearest(line.t_ns, run.grid) for line in run.timelines}
@@ -116,7 +121,7 @@ class BlockStack:
             displacement={line.name: displacement(line.t_ns, index[line.name], run.grid) for line in run.timelines},
             row_files=ROW_FILES,
             videos={camera: layout.video_file(camera) for camera in self.cameras},
-            stamps={file: stamps[file] for file in (*ROW_FILES, *map(layout.video_file, self.cameras))},
+            stamps={file: stamps[file] for file in shown},
             frame_digests={camera: hashlib.sha256(index[camera].tobytes()).hexdigest() for camera in self.cameras},
             provenance=_provenance(run, reader),
             traits=tuple(traits_of(run, self.cameras, self.acceptance)),

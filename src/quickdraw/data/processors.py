@@ -109,10 +109,14 @@ def local(config: Config) -> AbstractContextManager[Executor]:
     return local_processes(config.source.workers or len(os.sched_getaffinity(0)))
 
 
-def inline(_config: Config) -> AbstractContextManager[Executor]:
-    """`executor=inline`: this process alone."""
+def inline(config: Config) -> AbstractContextManager[Executor]:
+    """`executor=inline`: this process alone. Raises Refused where others are asked for."""
     from quickdraw.pipeline.executors.inline import Inline
 
+    workers = config.source.workers
+    if workers is not None:
+        found, expected = f"{workers} with executor=inline", "executor=local, or no number of workers"
+        raise Refused([Fault(COMMAND_LINE, "source.workers", found, expected, option="+executor=local")])
     return contextlib.nullcontext(Inline())
 
 

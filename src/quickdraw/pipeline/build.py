@@ -81,9 +81,9 @@ class _Stages:
     def run(self, index: DigestIndex) -> bool:
         """All of them, as far as they are needed; whether a dataset was published."""
         known = self.known(index)
+        write_plans(plans_file(self.settings.output), self.settings.source, self.plan.episodes.values())
         if self.is_published(known, index):
             return False
-        write_plans(plans_file(self.settings.output), self.settings.source, self.plan.episodes.values())
         stage = MapStage(self.workshop, self.plan, self.settings.dataset_spec(), self.dataset, known, index)
         stage.run(self.executor, self.progress)
         accepted, reels = self, stage.reels
@@ -108,7 +108,8 @@ class _Stages:
             raise Refused(faults_of(merged(rejected)), len(self.plan.episodes))
         for fault in faults_of(merged(rejected)):
             self.progress.note(f"not built: {fault}")
-        shutil.rmtree(self.dataset, ignore_errors=True)  # files were joined for splits that are others now
+        if self.dataset.exists():
+            shutil.rmtree(self.dataset)  # files were joined for splits that are others now
         return replace(self, plan=without(self.plan, rejected, self.settings))
 
     def members(self, digests: Digests) -> dict[str, Members]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from quickdraw.core.cubes import CUBE, CubeRule, Track, colours_in, cube_rows
 from quickdraw.core.episode import Float32
-from quickdraw.core.grid import Int64
 from quickdraw.core.hues import COLOURS
 from quickdraw.core.statistics import Statistics
 from quickdraw.pipeline.fragments import Fragment
@@ -71,14 +69,6 @@ class Member:
     def tracks(self) -> list[Track]:
         """What the views saw; none where cubes are not wanted."""
         return [] if self.cubes is None else [self.fragment.track(camera) for camera in self.cubes.rule.cameras]
-
-    def clip(self, camera: str) -> Path:
-        """The camera's encoded pictures."""
-        return self.fragment.clip(camera)
-
-    def picture_counts(self, camera: str) -> tuple[Int64, int]:
-        """Histogram of the camera's sampled pictures, and how many were sampled."""
-        return self.fragment.picture_counts(camera)
 
     def picture_statistics(self, camera: str) -> Statistics:
         """Statistics of the camera's sampled pictures."""

@@ -7,13 +7,16 @@ from machine to machine. It is a log: a line a file, the last one counts, and on
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from quickdraw.core.episode import FileStamp
+from quickdraw.pipeline.durable import write_aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,9 @@ class DigestIndex:
             pass
 
     def _rewrite(self) -> None:
-        fresh = self.path.with_name(f"{self.path.name}.new")
-        with fresh.open("w") as file:
-            file.writelines(_file_line(*entry) for entry in self.files.items())
-            file.writelines(_dataset_line(*entry) for entry in self.datasets.items())
-        fresh.replace(self.path)
+        files = (_file_line(*entry) for entry in self.files.items())
+        datasets = (_dataset_line(*entry) for entry in self.datasets.items())
+        write_aside(self.path, (line.encode() for line in chain(files, datasets)))
 
 
 _PACKED = struct.Struct("<qq32s")  # size, time, SHA-256: a third of what they take as objects
@@ -130,4 +131,4 @@ def _dataset_line(path: str, looks: str) -> str:
 
 
 def _line(entry: _File | _Dataset) -> str:
-    return msgspec.json.encode(entry).decode() + "\n"
+    return json.dumps(msgspec.to_builtins(entry)) + "\n"  # msgspec refuses a name that is no UTF-8

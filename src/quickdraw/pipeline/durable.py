@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -13,6 +14,16 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def write_aside(path: Path, pieces: Iterable[bytes]) -> None:
+    """Put a file to `path` that is whole at every moment: what was there, or all of `pieces`."""
+    fresh = path.with_name(f"{path.name}.new")
+    with fresh.open("wb") as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
 
 
 def sync_tree(root: Path) -> None:

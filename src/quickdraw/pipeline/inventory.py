@@ -64,6 +64,8 @@ def unlisted(dataset: Path) -> set[str]:
 
 def is_whole(dataset: Path, index: DigestIndex) -> bool:
     """Whether a dataset consists of the files of its inventory; all are read unless it looks as when it last did."""
+    if not (dataset / INVENTORY).is_file():
+        return False
     looks = _looks(dataset)
     if index.was_whole(dataset, looks):
         return True

@@ -15,7 +15,8 @@ from quickdraw.core.cubes import Track
 from quickdraw.core.grid import Int64
 from quickdraw.core.hues import CubeThresholds
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
-from quickdraw.pipeline.tracking import learn_hues
+from quickdraw.errors import VideoError
+from quickdraw.pipeline.tracking import learn_hues, surveyed
 from quickdraw.video.decoding import Rgb, as_rgb, pictures, pictures_at
 
 
@@ -45,12 +46,15 @@ def look_at(
 ) -> tuple[Colours, Track | None]:
     """Colours of the pictures lerobot would sample, and where there are thresholds, the cubes in every one of `frames`.
 
-    `size_px` is height and width. Raises VideoError where the clip is damaged.
+    `size_px` is height and width. Raises VideoError where what is looked at is damaged, or not there.
     """
     sampled, colours = frozenset(sampled_frames(frames).tolist()), Colours(sampled_stride(*size_px))
     if thresholds is None:
         for _, picture in pictures_at(clip, sampled):
             colours.add(as_rgb(picture))
+        if colours.pictures != len(sampled):
+            raise VideoError(str(clip), f"{colours.pictures} of its pictures", f"{len(sampled)} of {frames}")
         return colours, None
-    (hues,) = learn_hues(clip, [frames], thresholds)
+    # Every fifth picture: with a keyframe as often, as clips have by default, no others are decoded for it.
+    (hues,) = learn_hues(pictures_at(clip, surveyed([frames])), [frames], thresholds)
     return colours, hues.follow(colours.counting(map(as_rgb, pictures(clip)), sampled), frames)

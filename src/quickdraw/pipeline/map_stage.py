@@ -40,7 +40,7 @@ class MapStage:
     parts: int = 0
     new: int = 0
     _missing: dict[Shelf, int] = field(default_factory=dict)
-    _encoded: set[Shelf] = field(default_factory=set)
+    _renewed: set[Shelf] = field(default_factory=set)
 
     def run(self, executor: Executor, progress: Progress) -> None:
         """All tasks, to the end, whatever is rejected."""
@@ -51,7 +51,7 @@ class MapStage:
 
         def then(result: Made | Rejected | Written) -> Iterator[JoinTask]:
             if isinstance(result, Made) and result.camera is not None:
-                yield from self._joins(split_of[result.key], result.camera, encoded=bool(result.new))
+                yield from self._joins(split_of[result.key], result.camera, is_new=bool(result.new))
 
         with progress.stage("map", sum(plan.lengths.values()) * len(cameras), "pictures") as meter:
             for result in executor.run(run_task, tasks, then):
@@ -70,16 +70,16 @@ class MapStage:
             path, stamp = self.workshop.source.path(made.key, file), self.plan.episodes[made.key].stamps[file]
             self.index.add(path, stamp, digest.sha256)
 
-    def _joins(self, split: Split, camera: str, *, encoded: bool) -> Iterator[JoinTask]:
+    def _joins(self, split: Split, camera: str, *, is_new: bool) -> Iterator[JoinTask]:
         """A clip is there: if it was the last of its camera in its split, the files these make.
 
-        Where none of them had to be encoded they can wait until all is there, for it may be what is published already.
+        Where nothing had to be made for them they can wait until all is there, for it may be what is published already.
         """
         shelf = split.name, camera
         self._missing[shelf] -= 1
-        if encoded:
-            self._encoded.add(shelf)
-        if not self._missing[shelf] and shelf in self._encoded:
+        if is_new:
+            self._renewed.add(shelf)
+        if not self._missing[shelf] and shelf in self._renewed:
             clips = [(self._clip(key, camera), self.plan.lengths[key]) for key in split.episodes]
             self.reels[shelf] = plan_reel(self.dataset / split.name, self.spec, camera, clips)
             yield from map(JoinTask, self.reels[shelf].files)

@@ -194,9 +194,9 @@ def map_tasks(
     for key in longest_first:
         plan = plans[key]
         for camera in cameras:
-            yield PicturesTask(workshop, plan, camera, known[key])
+            yield PicturesTask(workshop, plan, camera, dict(known[key]))  # a copy: it is sent while results come in
     for key in longest_first:
-        yield RowsTask(workshop, plans[key], known[key])
+        yield RowsTask(workshop, plans[key], dict(known[key]))
 
 
 def run_task(task: MapTask | JoinTask) -> Made | Rejected | Written:

@@ -73,7 +73,7 @@ def survey(settings: Settings, executor: Executor, progress: Progress, index: Pl
     Raises Refused where there is no tree.
     """
     tree = _read_tree(settings)
-    read, rejected = _read_runs(tree.runs, settings, executor, progress, index)
+    read, rejected = _read_runs(tree.runs, settings, executor, progress, index=index)
     rejected = merged([*tree.rejected, *rejected, *disagreements(read, settings.source)])
     bad = {r.key for r in rejected}
     episodes = read.only(key for key in read if key not in bad)
@@ -154,7 +154,7 @@ def _chosen(campaign: Campaign, settings: Settings) -> list[EpisodeKey]:
 
 
 def _read_runs(
-    keys: Sequence[EpisodeKey], settings: Settings, executor: Executor, progress: Progress, index: PlanIndex
+    keys: Sequence[EpisodeKey], settings: Settings, executor: Executor, progress: Progress, *, index: PlanIndex
 ) -> tuple[Packed[EpisodeKey, EpisodePlan], list[Rejected]]:
     """What each run would become, by key, sorted, and those that cannot become anything."""
     read, rejected, unknown = Packed[EpisodeKey, EpisodePlan](), list[Rejected](), list[EpisodeKey]()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 import quickdraw
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.fingerprint import fingerprint
+from quickdraw.pipeline.durable import write_aside
 from quickdraw.pipeline.source import Source
 
 _DECODER = msgspec.json.Decoder(EpisodePlan)
@@ -47,11 +49,14 @@ def read_plans(path: Path, source: Source) -> PlanIndex:
 
 def write_plans(path: Path, source: Source, plans: Iterable[EpisodePlan]) -> None:
     """Put an index of these plans to `path`."""
-    fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("wb") as file:
-        file.write(_made_with(source).encode() + b"\n")
-        file.writelines(msgspec.json.encode(plan) + b"\n" for plan in plans)
-    fresh.replace(path)
+    write_aside(path, chain([_made_with(source).encode() + b"\n"], map(_line, plans)))
+
+
+def _line(plan: EpisodePlan) -> bytes:
+    try:
+        return msgspec.json.encode(plan) + b"\n"
+    except UnicodeEncodeError:  # a name that is no UTF-8
+        return b""
 
 
 def _made_with(source: Source) -> str:

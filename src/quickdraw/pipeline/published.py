@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +16,7 @@ from quickdraw.pipeline.links import link
 from quickdraw.pipeline.part_files import CLIP, PICTURES, TRACK, are_sound
 from quickdraw.pipeline.parts import PartStore
 from quickdraw.pipeline.places import CLIP_PLACE, PICTURES_PLACE, PROVENANCE, TRACK_PLACE
-from quickdraw.pipeline.trace import read_as
+from quickdraw.pipeline.trace import Listed, Placed, read_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +60,16 @@ class _Parts(msgspec.Struct, frozen=True):
     tracks: dict[str, str]
 
 
-class _Episode(msgspec.Struct, frozen=True):
-    split: str
+class _Episode(Placed, frozen=True):
     episode_index: int
     fragments: _Parts
-
-
-class _Document(msgspec.Struct, frozen=True):
-    quickdraw: Any
-    episodes: tuple[_Episode, ...]
 
 
 @lru_cache(maxsize=1)
 def _catalogue(dataset: Path, _mtime_ns: int) -> Mapping[str, _Place]:
     """Every part that is there. Empty where the documents are not as we write them."""
     try:
-        episodes = read_as(dataset, _Document).episodes
+        episodes = read_as(dataset, Listed[_Episode]).episodes
     except Refused:
         return {}
     return {part: place for episode in episodes for part, place in _places(episode)}

@@ -1,7 +1,6 @@
 """Cubes in encoded pictures, episode by episode: one pass to learn the episode's hues, one to measure every picture.
 
 Nothing is carried from one episode into the next. One picture is in memory at a time; what is kept is 48 bytes a row.
-The first pass looks at every fifth picture: with a keyframe as often, as clips have by default, it decodes no others.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from quickdraw.core.cubes import Track
 from quickdraw.core.grid import Int64
 from quickdraw.core.hues import BINS, COLOURS, LEVELS, CubeThresholds, Peak, counts_of, find_peaks, table_bin, votes
 from quickdraw.errors import VideoError
-from quickdraw.video.decoding import Rgb, as_rgb, pictures, pictures_at
+from quickdraw.video.decoding import Picture, Rgb, as_rgb, pictures
 
 # Hues are learnt from every so many-th picture of an episode: they move slowly.
 STRIDE = 5
@@ -65,14 +64,22 @@ class Hues:
         return Track(sightings, self.peaks)
 
 
-def learn_hues(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -> list[Hues]:
-    """The hues of each episode of a video file that shows them one after another, `lengths` pictures each."""
+def surveyed(lengths: Sequence[int]) -> list[int]:
+    """Which pictures hues are learnt from, in a file of episodes of `lengths` pictures each."""
     ends = np.cumsum(lengths).tolist()
-    surveys = [HueSurvey(thresholds) for _ in lengths]
-    numbers = [number for end, rows in zip(ends, lengths, strict=True) for number in range(end - rows, end, STRIDE)]
-    for number, picture in pictures_at(path, numbers):
-        surveys[bisect_right(ends, number)].add(as_rgb(picture))
-    return [survey.learnt() for survey in surveys]
+    return [number for end, rows in zip(ends, lengths, strict=True) for number in range(end - rows, end, STRIDE)]
+
+
+def learn_hues(shown: Iterable[tuple[int, Picture]], lengths: Sequence[int], thresholds: CubeThresholds) -> list[Hues]:
+    """The hues of each episode, from the `surveyed` pictures of a file with their numbers, in order."""
+    hues = [HueSurvey(thresholds).learnt() for _ in lengths]  # of an episode that nothing is shown of
+    ends = np.cumsum(lengths).tolist()
+    for episode, some in groupby(shown, lambda each: bisect_right(ends, each[0])):
+        survey = HueSurvey(thresholds)
+        for _, picture in some:
+            survey.add(as_rgb(picture))
+        hues[episode] = survey.learnt()
+    return hues
 
 
 def track_file(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -> list[Track]:
@@ -80,7 +87,9 @@ def track_file(path: Path, lengths: Sequence[int], thresholds: CubeThresholds) -
 
     Raises VideoError where a picture is damaged, or where there are more or fewer of them.
     """
-    hues, shown = learn_hues(path, lengths, thresholds), _exactly(path, sum(lengths))
+    wanted = frozenset(surveyed(lengths))
+    survey = ((number, picture) for number, picture in enumerate(pictures(path)) if number in wanted)
+    hues, shown = learn_hues(survey, lengths, thresholds), _exactly(path, sum(lengths))
     tracks = [learnt.follow(islice(shown, length), length) for learnt, length in zip(hues, lengths, strict=True)]
     for _ in shown:  # there should be none, and then nothing is wrong
         pass

@@ -290,7 +290,7 @@ def test_in_fingerprints(column: str, odd: str, whole: Path) -> None:
     check_fingerprints(view, split, ledger)
     check_vectors(view, split, split.data[0], ledger)
     for part in split.videos:
-        check_pictures(view, split, part, demux(demux_task(view, split, part)), ledger)
+        check_pictures(view, split, part, demux(demux_task(view, split, part)), ledger=ledger)
     others_have_fewer = (column, odd) == (STATE, "gone")
     assert {(fault.where, fault.field) for fault in ledger.faults} == (
         set() if others_have_fewer else {("val", "fingerprints")}

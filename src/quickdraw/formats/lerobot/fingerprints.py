@@ -86,7 +86,9 @@ class Fingerprints:
     def pieces(self, column: str, first: int = 0, rows: int | None = None) -> Iterator[npt.NDArray[Any]]:
         """The same, piece by piece; of `index` too."""
         try:
-            for batch in batches(self.path, self.groups, [column], first, self.rows if rows is None else rows):
+            for batch in batches(
+                self.path, self.groups, [column], first=first, rows=self.rows if rows is None else rows
+            ):
                 yield np.asarray(batch.column(column).to_numpy(zero_copy_only=False))
         except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise _refusal(self.path, f"unreadable ({error})", "a column `index` and others beside it") from error
@@ -109,7 +111,7 @@ def open_fingerprints(path: Path) -> Fingerprints:
 
 
 def check_index(file: Fingerprints) -> None:
-    """Raises Refused where its `index` is not 0, 1, 2, ..., or a column is damaged."""
+    """Raises Refused where its `index` is not 0, 1, 2, ..., or that column is damaged."""
     begun = 0
     for index in file.pieces("index"):
         if not np.array_equal(index, np.arange(begun, begun + len(index))):

@@ -61,7 +61,7 @@ class TableFile:
         if name not in self.types:
             raise _refusal(self.path, f"no column {name}", f"one of {', '.join(self.types)}")
         try:
-            for batch in batches(self.path, self.groups, [name], first, self.rows if rows is None else rows):
+            for batch in batches(self.path, self.groups, [name], first=first, rows=self.rows if rows is None else rows):
                 yield _array(batch.column(name))
         except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise _refusal(self.path, f"{name} unreadable ({error})", "a sound column") from error
@@ -73,7 +73,7 @@ class TableFile:
             yield from ({} for _ in range(min(rows, self.rows - first)))
             return
         try:
-            for batch in batches(self.path, self.groups, names, first, rows):
+            for batch in batches(self.path, self.groups, names, first=first, rows=rows):
                 # Arrow takes a name for that of a struct too, and reads what it holds.
                 for begun in range(0, len(batch), RECORDS):
                     yield from batch.slice(begun, RECORDS).select(names).to_pylist()
@@ -81,7 +81,7 @@ class TableFile:
             raise _refusal(self.path, f"unreadable ({error})", "a sound Parquet file") from error
 
 
-def batches(path: Path, groups: Sequence[int], names: list[str], first: int, rows: int) -> Iterator[Any]:
+def batches(path: Path, groups: Sequence[int], names: list[str], *, first: int, rows: int) -> Iterator[Any]:
     """Record batches of rows `first` to before `first + rows` of a Parquet file whose row groups are so long.
 
     Only what is asked for is read. Raises OSError and Arrow's errors.

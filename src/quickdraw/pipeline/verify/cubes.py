@@ -23,7 +23,7 @@ from quickdraw.pipeline.verify.split_view import DataPart, SplitView
 CUBES = "cubes"
 
 
-def check_cubes(dataset: DatasetView, split: SplitView, part: DataPart, ours: Provenance, ledger: Ledger) -> None:
+def check_cubes(dataset: DatasetView, split: SplitView, part: DataPart, ours: Provenance, *, ledger: Ledger) -> None:
     """Every row of a data file, exactly, of episodes whose tracks were kept."""
     if CUBE.name not in split.info.vectors:
         return

@@ -74,10 +74,10 @@ def check_vectors(dataset: DatasetView, split: SplitView, part: DataPart, ledger
     for feature in split.info.vectors:
         with ledger.checking(FINGERPRINTS, split.name):
             if (known := _known(dataset, split, feature)) is not None:
-                _check_vectors(split, part, feature, known, ledger)
+                _check_vectors(split, part, feature, known, ledger=ledger)
 
 
-def _check_vectors(split: SplitView, part: DataPart, feature: str, known: Fingerprints, ledger: Ledger) -> None:
+def _check_vectors(split: SplitView, part: DataPart, feature: str, known: Fingerprints, *, ledger: Ledger) -> None:
     wrong, begun = Wrong(), part.first
     for rows in part.whole(feature):
         found = vector_crcs(rows)
@@ -101,7 +101,9 @@ def _owner(split: SplitView, known: Fingerprints, feature: str, crc: np.uint32) 
     return f"another {feature}"
 
 
-def check_pictures(dataset: DatasetView, split: SplitView, part: VideoPart, demuxed: Demuxed, ledger: Ledger) -> None:
+def check_pictures(
+    dataset: DatasetView, split: SplitView, part: VideoPart, demuxed: Demuxed, *, ledger: Ledger
+) -> None:
     """CRC of every picture of a video file, row by row, as written at build."""
     with ledger.checking(FINGERPRINTS, split.name):
         if (file := _known(dataset, split, part.camera)) is None:
@@ -139,7 +141,7 @@ def _whose(shown: Int64, expected: Int64, others: Mapping[str, Int64]) -> str:
     return ""
 
 
-def check_media(split: SplitView, part: VideoPart, demuxed: Demuxed, ledger: Ledger) -> None:
+def check_media(split: SplitView, part: VideoPart, demuxed: Demuxed, *, ledger: Ledger) -> None:
     """Each episode's clip holds, packet by packet, what a video file shows of it."""
     if not demuxed.clips:
         ledger.skip(MEDIA, split.name, "no media/")

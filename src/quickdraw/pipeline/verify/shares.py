@@ -181,7 +181,7 @@ def _look_at_data(view: DatasetView, split: SplitView, number: int, ledger: Ledg
     if ours is None:
         check_foreign_episode_statistics(split, part, ledger)
     else:
-        check_cubes(view, split, part, ours, ledger)
+        check_cubes(view, split, part, ours, ledger=ledger)
         check_episode_statistics(split, part, ours, ledger)
     check_vectors(view, split, part, ledger)
 
@@ -190,8 +190,8 @@ def _look_at_video(view: DatasetView, split: SplitView, number: int, ledger: Led
     part = split.videos[number]
     demuxed = demux(demux_task(view, split, part))
     check_video(split, part, demuxed, ledger, exact=view.ours is not None)
-    check_pictures(view, split, part, demuxed, ledger)
-    check_media(split, part, demuxed, ledger)
+    check_pictures(view, split, part, demuxed, ledger=ledger)
+    check_media(split, part, demuxed, ledger=ledger)
 
 
 def _look_at_statistics(view: DatasetView, split: SplitView, ledger: Ledger) -> None:
