@@ -117,9 +117,10 @@ def test_with_other_options_that_a_plan_depends_on_every_run_is_read(option: str
     [
         lambda data: b"",
         lambda data: data[: len(data) // 2],
-        lambda data: b"[" * 100_000 + b"\n" + data,
+        lambda data: b"[" * 100_000 + data,
         lambda data: data.replace(b'"key"', b'"kay"'),
         lambda data: data.replace(b'"rate_hz":30', b'"rate_hz":"30"'),
+        lambda data: data.replace(b'"gaps":', b'"gaps":1'),  # as good a plan as any, but not the one that was made
         lambda data: b"\xff\xfe" + data,
     ],
 )
@@ -162,6 +163,14 @@ def test_a_file_that_appears_while_its_run_is_planned_refuses_the_run(
     planned_run = source.plan(key)
     assert isinstance(planned_run, Rejected)
     assert [(fault.field, fault.found) for fault in planned_run.faults] == [("scene_left.mp4", "there only now")]
+
+
+def test_a_plan_made_for_another_tree_is_not_taken_for_this_ones(tree: Path) -> None:
+    """Of equal names, sizes and times, as a tar archive may give them."""
+    remember(tree)
+    other = tree.with_name("other")
+    shutil.copytree(tree, other)
+    assert len(planned(other)[1]) == 3
 
 
 def test_of_a_run_in_another_place_nothing_is_known(tree: Path) -> None:

@@ -202,7 +202,10 @@ def test_the_dataset_a_link_leads_to_is_what_is_replaced(tmp_path: Path) -> None
     assert name_of(tmp_path / "link") == "new"
 
 
-@pytest.mark.parametrize(("output", "found"), [("/", "the root folder"), ("/tmp/" + "n" * 250, "a name too long")])
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [("/", "the root folder"), ("/tmp/" + "n" * 250, "a name too long"), ("/tmp/" + "n" * 245, "a name too long")],
+)
 def test_a_place_that_can_hold_no_dataset_is_refused(output: str, found: str) -> None:
     with pytest.raises(Refused, match=found):
         refuse_unfit(Path(output))

@@ -22,6 +22,7 @@ from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import make_plan
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.publish import parts_folder, refuse_unfit
+from quickdraw.pipeline.seals import read_sealed, sealed
 
 type Once = Callable[[str, Callable[[Path], None]], Path]
 
@@ -73,7 +74,8 @@ def place(built: Path, tmp_path: Path) -> Place:
     """A copy, with the index as if it had been built here."""
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     index = tmp_path / ".d.index"
-    index.write_text(index.read_text().replace(str(built), str(tmp_path)))
+    here, there = str(tmp_path).encode(), str(built).encode()
+    index.write_bytes(b"".join(sealed(body.replace(there, here)) for body in list(read_sealed(index))))
     return Place(tmp_path)
 
 
@@ -108,6 +110,32 @@ def test_without_its_index_files_are_read_again_and_found_unchanged(place: Place
     before = place.looks()
     assert place.build() == "up to date"
     assert place.looks() == before
+
+
+def test_a_digest_in_the_index_that_is_another_now_is_not_believed(place: Place) -> None:
+    index, whole = place.output.parent / ".d.index", place.digests()
+    lines = index.read_text()
+    at = lines.index('"sha256": "') + len('"sha256": "')
+    index.write_text(lines[:at] + ("1" if lines[at] == "0" else "0") + lines[at + 1 :])
+    assert place.build() == "up to date"
+    assert place.digests() == whole
+
+
+@pytest.mark.parametrize("name", [".d.index", ".d.plans"])
+def test_an_index_that_is_a_link_to_nowhere_is_refused_before_anything_is_done(name: str, place: Place) -> None:
+    path = place.output.parent / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(place.output.parent / "nowhere" / "x")
+    with pytest.raises(Refused, match=f"{path}: dir: found something that no build put there"):
+        refuse_unfit(place.output)
+
+
+def test_an_inventory_written_otherwise_is_written_anew(place: Place) -> None:
+    whole, inventory = place.digests(), place.output / "fingerprints/files.json"
+    with inventory.open("a") as file:
+        file.write("\n")
+    assert place.build() != "up to date"
+    assert place.digests() == whole
 
 
 def test_a_torn_or_foreign_line_in_the_index_is_no_harm(place: Place) -> None:
@@ -332,7 +360,10 @@ def test_a_file_that_no_build_put_into_the_dataset_is_not_removed(place: Place) 
         refuse_unfit(place.output)
 
 
-@pytest.mark.parametrize("name", [".d.building", ".d.building/lock", ".d.building/parts", ".d.index", ".d.plans"])
+@pytest.mark.parametrize(
+    "name",
+    [".d.building", ".d.building/lock", ".d.building/parts", ".d.index", ".d.plans", ".d.index.new", ".d.plans.new"],
+)
 def test_what_stands_in_the_hidden_places_and_is_not_a_builds_is_told(name: str, place: Place) -> None:
     path = place.output.parent / name
     path.parent.mkdir(exist_ok=True)

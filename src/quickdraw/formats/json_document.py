@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,12 +32,17 @@ def write_json_with(
 def write_json_object(path: Path, items: Iterable[tuple[str, Any]], *, indent: int = 4) -> None:
     """Write an object of one member or more, of which one at a time is in memory."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    encoder, before, margin = _encoder(indent), "{", "\n" + indent * " "
     with path.open("w", encoding="utf-8") as file:
-        for name, value in items:
-            file.write(before + margin + encoder.encode(name) + ": " + encoder.encode(value).replace("\n", margin))
-            before = ","
-        file.write("\n}\n")
+        file.writelines(json_object(items, indent=indent))
+
+
+def json_object(items: Iterable[tuple[str, Any]], *, indent: int = 4) -> Iterator[str]:
+    """An object as `write_json_object` writes it, member by member."""
+    encoder, before, margin = _encoder(indent), "{", "\n" + indent * " "
+    for name, value in items:
+        yield before + margin + encoder.encode(name) + ": " + encoder.encode(value).replace("\n", margin)
+        before = ","
+    yield "\n}\n"
 
 
 def _write_items(file: TextIO, items: Iterable[Any], indent: int) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from quickdraw.core.episode import FileStamp
 from quickdraw.pipeline.durable import write_aside
+from quickdraw.pipeline.seals import read_sealed, sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ class DigestIndex:
         self.path = path
         self.files: dict[str, bytes] = {}
         self.datasets: dict[str, str] = {}
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        for line in lines if trusted else ():
+        lines = list(read_sealed(path)) if trusted else []
+        for line in lines:
             self._learn(line)
-        if trusted and len(lines) > 2 * (len(self.files) + len(self.datasets)):  # most of it is out of date
+        if len(lines) > 2 * (len(self.files) + len(self.datasets)):  # most of it is out of date
             self._rewrite()
-        elif lines:
+        elif path.exists():
             with path.open("a") as file:
                 file.write("\n")  # the last line may be torn
 
@@ -81,8 +82,8 @@ class DigestIndex:
             self.datasets[str(dataset)] = looks
             self._append(_dataset_line(str(dataset), looks))
 
-    def _append(self, line: str) -> None:
-        with self.path.open("a") as file:
+    def _append(self, line: bytes) -> None:
+        with self.path.open("ab") as file:
             file.write(line)
 
     def _learn(self, line: bytes) -> None:
@@ -99,7 +100,7 @@ class DigestIndex:
     def _rewrite(self) -> None:
         files = (_file_line(*entry) for entry in self.files.items())
         datasets = (_dataset_line(*entry) for entry in self.datasets.items())
-        write_aside(self.path, (line.encode() for line in chain(files, datasets)))
+        write_aside(self.path, chain(files, datasets))
 
 
 _PACKED = struct.Struct("<qq32s")  # size, time, SHA-256: a third of what they take as objects
@@ -121,14 +122,14 @@ class _Dataset(msgspec.Struct, tag="dataset"):
 _DECODER = msgspec.json.Decoder(_File | _Dataset)
 
 
-def _file_line(path: str, packed: bytes) -> str:
+def _file_line(path: str, packed: bytes) -> bytes:
     size, mtime_ns, sha256 = _PACKED.unpack(packed)
     return _line(_File(path, size, mtime_ns, sha256.hex()))
 
 
-def _dataset_line(path: str, looks: str) -> str:
+def _dataset_line(path: str, looks: str) -> bytes:
     return _line(_Dataset(path, looks))
 
 
-def _line(entry: _File | _Dataset) -> str:
-    return json.dumps(msgspec.to_builtins(entry)) + "\n"  # msgspec refuses a name that is no UTF-8
+def _line(entry: _File | _Dataset) -> bytes:
+    return sealed(json.dumps(msgspec.to_builtins(entry)).encode())  # msgspec refuses a name that is no UTF-8

@@ -16,9 +16,14 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def aside(path: Path) -> Path:
+    """Where a file grows before it gets its name."""
+    return path.with_name(f"{path.name}.new")
+
+
 def write_aside(path: Path, pieces: Iterable[bytes]) -> None:
     """Put a file to `path` that is whole at every moment: what was there, or all of `pieces`."""
-    fresh = path.with_name(f"{path.name}.new")
+    fresh = aside(path)
     with fresh.open("wb") as file:
         file.writelines(pieces)
         file.flush()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from quickdraw.formats.json_document import write_json_object
+from quickdraw.formats.json_document import json_object, write_json_object
 from quickdraw.pipeline.digests import DigestIndex, FileDigest, digest
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.places import INVENTORY, LOG
@@ -31,11 +32,11 @@ def take_inventory(dataset: Path, executor: Executor) -> None:
     found: dict[str, FileDigest] = {}
     for digests in executor.run(_digest, (_Files(dataset, tuple(some)) for some in batched(names, FILES))):
         found |= digests
-    write_json_object(
-        dataset / INVENTORY,
-        ((name, {"bytes": found[name].bytes, "sha256": found[name].sha256}) for name in names),
-        indent=1,
-    )
+    write_json_object(dataset / INVENTORY, _entries((name, found[name]) for name in names), indent=1)
+
+
+def _entries(digests: Iterable[tuple[str, FileDigest]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((name, {"bytes": digest.bytes, "sha256": digest.sha256}) for name, digest in digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,10 @@ def is_whole(dataset: Path, index: DigestIndex) -> bool:
     if index.was_whole(dataset, looks):
         return True
     inventory = read_inventory(dataset)
-    if not inventory or list(files_of(dataset)) != sorted(inventory):
+    if not inventory or list(files_of(dataset)) != list(inventory):
+        return False
+    written = "".join(json_object(_entries(inventory.items()), indent=1))
+    if (dataset / INVENTORY).read_text(encoding="utf-8") != written:
         return False
     if any(not (dataset / name).is_file() or digest(dataset / name) != told for name, told in inventory.items()):
         return False

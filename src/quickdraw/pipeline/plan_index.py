@@ -1,14 +1,13 @@
 """An index of episodes as they were planned, so that an unchanged run is not read again.
 
 Unchanged is a run all of whose files have the same size and modification time. Like that of digests the index lies
-beside a dataset, not in it. A line holds one plan; the first says with what they were made.
+beside a dataset, not in it. A line holds one plan, sealed with what it depends on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ import quickdraw
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.fingerprint import fingerprint
 from quickdraw.pipeline.durable import write_aside
+from quickdraw.pipeline.seals import read_sealed, sealed
 from quickdraw.pipeline.source import Source
 
 _DECODER = msgspec.json.Decoder(EpisodePlan)
@@ -38,30 +38,28 @@ class PlanIndex:
 
 def read_plans(path: Path, source: Source) -> PlanIndex:
     """The index at `path`; an empty one where there is none, or none for this source as it is configured."""
-    try:
-        first, *lines = path.read_bytes().splitlines()
-    except (OSError, ValueError):
-        return PlanIndex(source)
-    if first.decode(errors="replace") != _made_with(source):
-        return PlanIndex(source)
+    lines = read_sealed(path, _made_with(source))
     return PlanIndex(source, {key: line for line in lines if (key := _key(line))})
 
 
 def write_plans(path: Path, source: Source, plans: Iterable[EpisodePlan]) -> None:
     """Put an index of these plans to `path`."""
-    write_aside(path, chain([_made_with(source).encode() + b"\n"], map(_line, plans)))
+    context = _made_with(source)
+    write_aside(path, (sealed(body, context) for body in map(_body, plans) if body))
 
 
-def _line(plan: EpisodePlan) -> bytes:
+def _body(plan: EpisodePlan) -> bytes:
+    """A plan as it is remembered; empty where it cannot be, for a name in it is no UTF-8."""
     try:
-        return msgspec.json.encode(plan) + b"\n"
-    except UnicodeEncodeError:  # a name that is no UTF-8
+        return msgspec.json.encode(plan)
+    except UnicodeEncodeError:
         return b""
 
 
 def _made_with(source: Source) -> str:
+    """All that a plan depends on besides the files of its run."""
     processor = {"name": source.processor, "version": source.version, "planning": source.planning()}
-    return fingerprint({"quickdraw": quickdraw.__version__, "processor": processor})
+    return fingerprint({"quickdraw": quickdraw.__version__, "tree": str(source.tree), "processor": processor})
 
 
 class _Head(msgspec.Struct):

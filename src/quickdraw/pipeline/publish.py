@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from quickdraw.errors import Fault, Refused
-from quickdraw.pipeline.durable import sync, sync_tree
+from quickdraw.pipeline.durable import aside, sync, sync_tree
 from quickdraw.pipeline.exchange import exchanged
 from quickdraw.pipeline.interrupts import interrupts_deferred
 from quickdraw.pipeline.inventory import unlisted
@@ -52,6 +52,11 @@ def plans_file(output: Path) -> Path:
     return output.parent / f".{output.name}.plans"
 
 
+def _index_files(output: Path) -> list[Path]:
+    """What is remembered beside `output`, and where that grows."""
+    return [place for path in (index_file(output), plans_file(output)) for place in (path, aside(path))]
+
+
 def _refusal(output: Path, found: str, expected: str) -> Refused:
     option = "+output.dir=<another folder>"
     return Refused([Fault("output", "dir", found, expected, path=str(output), option=option)])
@@ -73,7 +78,8 @@ def refuse_unplaceable(output: Path) -> None:
     if ground is None or not ground.is_dir() or not os.access(ground, os.W_OK):
         found = f"{ground} is not a folder we can write in" if ground else "the root folder"
         raise _refusal(output, found, "a new folder below a writable one")
-    if len(_staging_folder(output).name.encode()) > os.pathconf(ground, "PC_NAME_MAX"):
+    longest = max(len(path.name.encode()) for path in (_staging_folder(output), *_index_files(output)))
+    if longest > os.pathconf(ground, "PC_NAME_MAX"):
         raise _refusal(output, "a name too long for the file system", "a shorter name")
     _refuse_obstructed(output)
     if output.is_mount() or Path.cwd().is_relative_to(output):
@@ -85,8 +91,8 @@ def _refuse_obstructed(output: Path) -> None:
     """What builds keep beside a dataset must be of the kind they keep."""
     staging = _staging_folder(output)
     for path, right in ((staging, Path.is_dir), (staging / LOCK, Path.is_file), (staging / PARTS, Path.is_dir),
-                        (index_file(output), Path.is_file), (plans_file(output), Path.is_file)):  # fmt: skip
-        if path.exists() and not right(path):
+                        *((path, Path.is_file) for path in _index_files(output))):  # fmt: skip
+        if (path.exists() or path.is_symlink()) and not right(path):
             raise _refusal(path, "something that no build put there", "what a build left, or nothing: please remove it")
 
 
