@@ -18,10 +18,10 @@ import pytest
 type Once = Callable[[str, Callable[[Path], None]], Path]
 
 SCRIPT = Path(__file__).resolve().parent / "scripts" / "killed_build.py"
-STAGES = "quickdraw.pipeline.build:_Stages"
+STAGES, MAP = "quickdraw.pipeline.build:_Stages", "quickdraw.pipeline.map_stage:MapStage"
 BEFORE_IT_IS_PUBLISHED = [
-    ("before", f"{STAGES}.map"),
-    ("after", f"{STAGES}.map"),
+    ("before", f"{MAP}.run"),
+    ("after", f"{MAP}.run"),
     ("after", f"{STAGES}.members"),
     ("after", f"{STAGES}.measure"),
     ("after", f"{STAGES}.pack"),
