@@ -22,7 +22,7 @@ STAGES, MAP = "quickdraw.pipeline.build:_Stages", "quickdraw.pipeline.map_stage:
 BEFORE_IT_IS_PUBLISHED = [
     ("before", f"{MAP}.run"),
     ("after", f"{MAP}.run"),
-    ("after", f"{STAGES}.members"),
+    ("after", f"{STAGES}.with_cubes"),
     ("after", f"{STAGES}.measure"),
     ("after", f"{STAGES}.pack"),
     ("after", "quickdraw.pipeline.build:take_inventory"),
