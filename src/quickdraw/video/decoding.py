@@ -18,6 +18,7 @@ from av.container import InputContainer
 from av.error import FFmpegError
 from av.packet import Packet
 from av.video.frame import VideoFrame
+from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 from quickdraw.errors import VideoError
@@ -128,6 +129,9 @@ def _refuse_odd(path: Path, number: int, frame: VideoFrame, size: tuple[int, int
         raise VideoError(str(path), f"rotation metadata of {frame.rotation} degrees", "pictures stored upright")
 
 
+_TO_RGB = VideoReformatter()  # one for all pictures: making a scaler takes as long as converting one
+
+
 def as_rgb(picture: Picture) -> Rgb:
     """A decoded picture as `(H, W, 3)` uint8 RGB."""
-    return np.asarray(picture.to_ndarray(format="rgb24"), np.uint8)
+    return np.asarray(_TO_RGB.reformat(picture, format="rgb24").to_ndarray(), np.uint8)

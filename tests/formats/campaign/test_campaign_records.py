@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quickdraw.core.episode import EpisodeKey
 from quickdraw.errors import Fault, Refused
@@ -16,6 +19,7 @@ from quickdraw.formats.campaign.acceptance import STRICT
 from quickdraw.formats.campaign.examination import examine
 from quickdraw.formats.campaign.layout import CAMERAS
 from quickdraw.formats.campaign.reader import Arm, Camera, Controller, RunReader
+from quickdraw.formats.campaign.records import _as_json
 
 type TinyRun = Any
 BOM = b"\xef\xbb\xbf"
@@ -507,3 +511,12 @@ def test_a_sparse_run_json_is_read_with_what_it_has(meta: dict[str, Any], tiny: 
     assert info.world_from_base is None
     assert (info.gripper.open_position, info.gripper.closed_position) == (850.0, 0.0)
     assert info.provenance["validation"] == {"pass": 0, "warn": 0, "fail": 0}
+
+
+PIECES = ["NaN", "Infinity", "-", " ", ",", ":", "a", "_", "1", '"', "\n", "é", "Na", "{"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_pythons_numbers_become_null_where_they_stand_by_themselves(pieces: list[str]) -> None:
+    text = "".join(pieces).encode()
+    assert _as_json(text) == re.sub(rb"-?\b(?:NaN|Infinity)\b", b"null", text)
