@@ -24,11 +24,11 @@ LOOP_S = 10.0
 # Sensor noise [levels of 255], and what the collector's encoder (crf 10) makes of it at 640x480: bytes a picture,
 # Mbit/s, and CPU of bare ffmpeg a picture from decoding to encoding (two cameras, on a machine with other work).
 #   sample campaigns, a rig's   3.0 kB    0.7 Mbit/s   1.5 ms
-#   0                           5.8 kB    1.4 Mbit/s   1.6 ms   <- nearest to a rig's
-#   0.5                          11 kB    2.5 Mbit/s   2.1 ms
+#   0                           5.8 kB    1.4 Mbit/s   1.6 ms
+#   0.5                          11 kB    2.5 Mbit/s   2.1 ms   <- a little noise, as any sensor has
 #   1                            22 kB    5.2 Mbit/s   3.6 ms
 #   2                            54 kB   12.9 Mbit/s   5.9 ms   a quotient by bare ffmpeg would flatter us
-NOISE_LEVELS = 0.0
+NOISE_LEVELS = 0.5
 SPARE_S = 2.0  # so that the film is long enough whatever a run's phases
 
 
