@@ -32,7 +32,8 @@ def measure_plan(runs: int, seconds: float, workers: int, folder: Path, say: Cal
     """Make the tree where there is none yet, and plan it."""
     say(f"writing {runs} runs")
     tree = many_runs(folder, runs, seconds)
-    command = ours.command(*ours.options(tree, folder / "planned", workers), "+dry_run=true")
+    small = "+source.video.crf=51"  # or the plan of what is never written is refused for want of disk
+    command = ours.command(*ours.options(tree, folder / "planned", workers), "+dry_run=true", small)
     say("planning")
     return Planned(runs, seconds, run(command).cost)
 
