@@ -20,7 +20,7 @@ def ffmpeg_command(source: Path, target: Path, encoding: Encoding) -> list[str]:
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-nostdin", "-y", "-threads", "1", "-i", str(source)]
     command += ["-map", "0:v:0", "-an", "-filter_threads", "1", "-fps_mode", "passthrough"]
     command += ["-vf", f"scale={encoding.width_px}:{encoding.height_px}:flags=area+accurate_rnd"]
-    command += ["-c:v", codec.library, "-threads", "1", "-pix_fmt", PIXEL_FORMAT]
+    command += ["-c:v", codec.encoder, "-threads", "1", "-pix_fmt", PIXEL_FORMAT]
     for name, value in codec.options(encoding.crf, encoding.preset, encoding.gop).items():
         command += [f"-{name}", value]
     return [*command, "-movflags", "faststart", str(target)]

@@ -44,7 +44,7 @@ def fetch(path: Path, at_s: float) -> object:
 def encoding(codec: str, **changed: int | str) -> Encoding:
     own = CODECS[codec]
     chosen = {"crf": own.crf, "preset": own.preset, "gop": 5} | changed
-    return Encoding(48, 64, 30, codec=codec, **chosen)  # type: ignore[arg-type]
+    return Encoding(48, 64, 30, codec=codec, **chosen)
 
 
 @pytest.fixture(scope="module")

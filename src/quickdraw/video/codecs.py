@@ -11,9 +11,9 @@ _NAMED_PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "mediu
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """A codec by ffmpeg's name for it, and the `library` it is encoded by.
+    """A codec by ffmpeg's name for it, and the `encoder` it is made by.
 
-    `presets` and crf `best_crf` to `worst_crf` are the library's own, `crf` and `preset` what is taken where none is
+    `presets` and crf `best_crf` to `worst_crf` are the encoder's own, `crf` and `preset` what is taken where none is
     given, `most_hz` pictures a second it can be told of. `fixed` are ffmpeg's options nobody may choose. `tag` is what
     an MP4 calls the codec, where ffmpeg would say otherwise.
 
@@ -21,7 +21,7 @@ class Codec:
     """
 
     name: str
-    library: str
+    encoder: str
     presets: tuple[str, ...]
     best_crf: int
     worst_crf: int
@@ -42,7 +42,7 @@ class Codec:
 # is what it says. One thread. No lookahead, for without B-frames, scene cuts and trees of blocks nothing needs one.
 H264: Final = Codec(
     name="h264",
-    library="libx264",
+    encoder="libx264",
     presets=_NAMED_PRESETS,
     best_crf=0,
     worst_crf=51,
@@ -68,7 +68,7 @@ H264: Final = Codec(
 
 HEVC: Final = Codec(
     name="hevc",
-    library="libx265",
+    encoder="libx265",
     presets=_NAMED_PRESETS,
     best_crf=0,
     worst_crf=51,
@@ -86,7 +86,7 @@ HEVC: Final = Codec(
 
 AV1: Final = Codec(
     name="av1",
-    library="libsvtav1",
+    encoder="libsvtav1",
     presets=tuple(str(preset) for preset in range(14)),
     best_crf=1,  # 0, lossless, makes pictures of most sizes that no decoder decodes, and ffmpeg takes it for 35
     worst_crf=63,

@@ -24,7 +24,7 @@ LIMITED = 1  # AVCOL_RANGE_MPEG
 class Encoding:
     """Pictures of `height_px` x `width_px` (both even), `rate_hz` a second, by one of `codecs.CODECS`.
 
-    `crf` and `preset` mean what the codec's library takes them for, `gop` is pictures from one keyframe to the next.
+    `crf` and `preset` mean what the codec's encoder takes them for, `gop` is pictures from one keyframe to the next.
     One encoder thread, for x264's bytes depend on the number of threads.
     """
 
@@ -45,7 +45,7 @@ class Encoding:
         """Add the encoder to a container."""
         codec = CODECS[self.codec]
         options = codec.options(self.crf, self.preset, self.gop)
-        stream = container.add_stream(codec.library, rate=self.rate_hz, options=options)
+        stream = container.add_stream(codec.encoder, rate=self.rate_hz, options=options)
         assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt = self.width_px, self.height_px, PIXEL_FORMAT
         context: Any = stream.codec_context
