@@ -37,7 +37,9 @@ class Lengths:
     """A source of runs that are only as long as their name says [s]."""
 
     seconds: tuple[int, ...]
+    tree: Path = Path("nowhere")
     processor: str = "block_stack"
+    version: int = 1
     robot_type: str = "xarm7"
     rate_hz: int = RATE
     features: tuple[Any, ...] = ()
@@ -49,6 +51,9 @@ class Lengths:
     def campaign(self, name: str) -> Any:
         runs = tuple(EpisodeKey(name, f"recording_{seconds:05d}") for seconds in self.seconds)
         return SimpleNamespace(name=name, runs=runs, ignored=(), rejected=(), faults=())
+
+    def planning(self) -> dict[str, Any]:
+        return {}
 
     def plan(self, key: EpisodeKey) -> EpisodePlan:
         seconds = int(key.run.removeprefix("recording_"))
