@@ -136,7 +136,7 @@ def test_in_provenance_json(keys: tuple[Any, ...], value: Any, whole: Path) -> N
     path = whole / "provenance.json"
     put(path, replaced(json.loads(path.read_text()), keys, value))
     with pytest.raises(Refused, match=r"provenance\.json: documents: found malformed \(.*\), expected what quickdraw"):
-        _ = DatasetView(whole).provenance
+        _ = DatasetView(whole).provenance, DatasetView(whole).sources()
 
 
 ODDLY_BUILT = cases(

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from quickdraw.errors import Fault, Refused
-from quickdraw.formats.lerobot.tables import batches
+from quickdraw.formats.lerobot.tables import batches, scalars
 
 FINGERPRINTS_PATH = "fingerprints/{split}.parquet"
 GROUP_ROWS = 1 << 16
@@ -89,7 +89,7 @@ class Fingerprints:
             for batch in batches(
                 self.path, self.groups, [column], first=first, rows=self.rows if rows is None else rows
             ):
-                yield np.asarray(batch.column(column).to_numpy(zero_copy_only=False))
+                yield scalars(batch.column(column))
         except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise _refusal(self.path, f"unreadable ({error})", "a column `index` and others beside it") from error
 

@@ -20,7 +20,7 @@ from quickdraw.formats.lerobot import schema
 
 type Column = npt.NDArray[Any]
 
-PIECE = 1 << 16  # rows that are read at a time
+PIECE = 1 << 14  # rows that are read at a time
 RECORDS = 256  # of them that are dicts at a time
 
 
@@ -143,12 +143,23 @@ def _array(column: Any) -> Column:
         lengths = set(column.value_lengths().to_pylist())
         if len(lengths) != 1 or None in lengths:
             raise ValueError(f"lists of {len(lengths)} lengths")
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), -1)
+        return scalars(column.flatten()).reshape(len(column), -1)
     if pa.types.is_fixed_size_list(column.type):
         if column.null_count:
             raise ValueError("rows without a value")
-        flat = column.flatten().to_numpy(zero_copy_only=False)
-        return np.asarray(flat).reshape(len(column), column.type.list_size)
+        return scalars(column.flatten()).reshape(len(column), column.type.list_size)
+    return scalars(column)
+
+
+def scalars(column: Any) -> Column:
+    """An Arrow array of scalars as `(T,)`, a null among numbers as NaN.
+
+    `to_numpy`, which imports pandas, 45 MB in each process, is left to what only it can do.
+    """
+    if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return np.asarray(np.from_dlpack(column))
+    if column.null_count == 0 and pa.types.is_string(column.type):
+        return np.array(column.to_pylist(), object)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

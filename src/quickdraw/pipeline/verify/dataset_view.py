@@ -18,6 +18,8 @@ from quickdraw.pipeline.verify.json_reading import read_typed, typed
 from quickdraw.pipeline.verify.metadata import MOST_HZ
 from quickdraw.pipeline.verify.split_view import SplitView
 
+WRITTEN = "what quickdraw writes"
+
 type Name = Annotated[str, msgspec.Meta(pattern=r"^[^/\x00]+$")]  # of a file or folder
 type Seconds = Annotated[float, msgspec.Meta(ge=-9e9, le=9e9)]  # whole nanoseconds of it fit 64 bits
 
@@ -38,7 +40,6 @@ class Traced(msgspec.Struct, frozen=True, rename={"index": "episode_index"}):
     frames: int
     t_lo_s: Seconds
     t_hi_s: Seconds
-    sources: dict[Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")], FileDigest]
     fragments: Parts = Parts()
 
     def __str__(self) -> str:
@@ -48,6 +49,14 @@ class Traced(msgspec.Struct, frozen=True, rename={"index": "episode_index"}):
     def tracked(self) -> tuple[str, ...]:
         """The cameras its cubes were measured in."""
         return tuple(self.fragments.tracks)
+
+
+class _ReadFrom(msgspec.Struct, frozen=True):
+    sources: dict[Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")], FileDigest]
+
+
+class _Sources(msgspec.Struct, frozen=True):
+    episodes: tuple[_ReadFrom, ...]
 
 
 class Built(msgspec.Struct, frozen=True):
@@ -128,17 +137,23 @@ class DatasetView:
         path = self.root / PROVENANCE
         if not path.exists():
             return None
-        expected = "what quickdraw writes"
-        raw = read_typed(path, _AsWritten, expected)
+        raw = read_typed(path, _AsWritten, WRITTEN)
         return Provenance(
             processor=raw.processor,
             fingerprinted=raw.fingerprint is not msgspec.UNSET,
             config=raw.config,
-            built=typed(raw.config, Built, path, expected),
+            built=typed(raw.config, Built, path, WRITTEN),
             features=raw.features,
             episodes=raw.episodes,
             palettes=raw.palette,
         )
+
+    def sources(self) -> list[Mapping[str, FileDigest]]:
+        """The files each episode of provenance.json was read from. Raises Refused where it is malformed.
+
+        They are the most of that document, and every process that checks holds the rest of it: so they are not kept.
+        """
+        return [episode.sources for episode in read_typed(self.root / PROVENANCE, _Sources, WRITTEN).episodes]
 
     @property
     def ours(self) -> Provenance | None:

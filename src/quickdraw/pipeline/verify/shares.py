@@ -208,6 +208,7 @@ def _look_at_documents(view: DatasetView, ledger: Ledger) -> None:
         if provenance is None:
             ledger.skip("provenance, normalization, summary, split rule", view.root.name, f"no {PROVENANCE}")
             return
+        view.sources()  # refused where malformed
         check_provenance(view, provenance, ledger)
         check_rule(view, provenance, ledger)
         check_summary(view, ledger)

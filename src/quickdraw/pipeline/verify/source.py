@@ -9,7 +9,7 @@ import numpy as np
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Float32, Rejected
 from quickdraw.errors import Fault, Refused
-from quickdraw.pipeline.digests import digest
+from quickdraw.pipeline.digests import FileDigest, digest
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.source import Source
@@ -27,6 +27,7 @@ class ReadTask:
 
     source: Source
     episode: Traced
+    sources: Mapping[str, FileDigest]
 
     @property
     def key(self) -> EpisodeKey:
@@ -63,7 +64,7 @@ def _changed(task: ReadTask) -> list[Fault]:
     """What of a run's files is not as it was, or cannot be read."""
     faults = []
     where = f"{task.episode.split} episode {task.episode.index} ({task.key})"
-    for file, stamp in task.episode.sources.items():
+    for file, stamp in task.sources.items():
         path = task.source.path(task.key, file)
         try:
             if not path.is_file():
@@ -86,12 +87,13 @@ def check_source(
 ) -> dict[tuple[str, int], EpisodePlan]:
     """Every episode's files and rows; (split, episode) -> what its run would become today, where it can be read."""
     episodes = dataset.ours.episodes if dataset.ours else ()
+    tasks = [ReadTask(source, *told) for told in zip(episodes, dataset.sources() if episodes else (), strict=True)]
     plans: dict[tuple[str, int], EpisodePlan] = {}
     checked: dict[tuple[str, int], Ledger] = {}
     with progress.stage("source", len(episodes), "runs") as meter:
-        for task, reread in executor.run(read_again, [ReadTask(source, episode) for episode in episodes]):
+        for task, reread in executor.run(read_again, tasks):
             key = task.episode.split, task.episode.index
-            checked[key] = _check_episode(dataset, task.episode, reread)
+            checked[key] = _check_episode(dataset, task, reread)
             if reread.plan is not None:
                 plans[key] = reread.plan
             meter.advance(1)
@@ -100,10 +102,10 @@ def check_source(
     return plans
 
 
-def _check_episode(dataset: DatasetView, episode: Traced, reread: Reread) -> Ledger:
+def _check_episode(dataset: DatasetView, task: ReadTask, reread: Reread) -> Ledger:
     """What is wrong with one episode."""
-    ledger = Ledger(dataset.root)
-    ledger.saw(SOURCE_FILES, len(episode.sources))
+    ledger, episode = Ledger(dataset.root), task.episode
+    ledger.saw(SOURCE_FILES, len(task.sources))
     for fault in reread.faults:
         ledger.add(fault)
     if episode.split in dataset.splits:
