@@ -185,3 +185,29 @@ def test_both_readers_of_jsonl_see_the_same_rows(tmp_path: Path) -> None:
     for stream in streams:
         assert stream["ratio"] == pytest.approx(stream["json_loads_s"][0] / stream["read_rows_s"][0])
         assert 100 < stream["bytes"] / stream["rows"] < 2000
+
+
+def test_a_plan_is_of_as_many_runs_as_were_asked_for_and_writes_nothing(tmp_path: Path) -> None:
+    options = ["--runs", "5", "--seconds", "2.5", "--workers", "1"]
+    result = bench("plan", *options, "--folder", "work", "--json", "plan.json", folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "plan.json").read_text())
+    assert (found["runs"], found["seconds"]) == (5, 2.5)
+    assert found["cost"]["cpu_s"] > 0
+    assert found["cost"]["parent_peak_mb"] > 50
+    assert len(list((tmp_path / "work/raw").glob("*/*/video/scene_left.mp4"))) == 5
+    assert not (tmp_path / "work/planned").exists()
+
+
+def test_extras_are_measured_on_every_picture_of_every_camera(tmp_path: Path) -> None:
+    result = bench("extras", "--seconds", "2.5", "--folder", "work", "--json", "extras.json", folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "extras.json").read_text())
+    files = task_of(tmp_path / "work/raw").files
+    cubes = sum(file.rows for file in files if file.camera.startswith("scene"))
+    rows = sum(file.rows for file in files)
+    assert found["pictures"]["decode, scale, encode"] == sum(file.pictures for file in files)
+    assert found["pictures"]["checksums of the clip"] == found["pictures"]["joining"] == rows
+    assert (found["pictures"]["cubes and colours"], found["pictures"]["colours"]) == (cubes, rows - cubes)
+    for name, cpu_s in found["cpu_s"].items():
+        assert f"{cpu_s / found['pictures'][name] * 1e3:.3f}" in result.stdout, name
