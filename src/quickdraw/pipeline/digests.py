@@ -51,10 +51,11 @@ class DigestIndex:
         self.path = path
         self.files: dict[str, bytes] = {}
         self.datasets: dict[str, str] = {}
-        lines = list(read_sealed(path)) if trusted else []
-        for line in lines:
+        lines = 0
+        for line in read_sealed(path) if trusted else ():
             self._learn(line)
-        if len(lines) > 2 * (len(self.files) + len(self.datasets)):  # most of it is out of date
+            lines += 1
+        if lines > 2 * (len(self.files) + len(self.datasets)):  # most of it is out of date
             self._rewrite()
         elif path.exists():
             with path.open("a") as file:

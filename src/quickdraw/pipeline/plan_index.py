@@ -6,7 +6,7 @@ beside a dataset, not in it. A line holds one plan, sealed with what it depends 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import quickdraw
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.fingerprint import fingerprint
 from quickdraw.pipeline.durable import write_aside
+from quickdraw.pipeline.packed import Packed
 from quickdraw.pipeline.seals import read_sealed, sealed
 from quickdraw.pipeline.source import Source
 
@@ -27,7 +28,7 @@ class PlanIndex:
     """Plans made for `source`: the line of each run."""
 
     source: Source
-    lines: Mapping[EpisodeKey, bytes] = field(default_factory=dict)
+    lines: Packed[EpisodeKey, bytes] = field(default_factory=Packed)
 
     def known(self, key: EpisodeKey) -> EpisodePlan | None:
         """The plan of a run that looks as it did then."""
@@ -38,8 +39,11 @@ class PlanIndex:
 
 def read_plans(path: Path, source: Source) -> PlanIndex:
     """The index at `path`; an empty one where there is none, or none for this source as it is configured."""
-    lines = read_sealed(path, _made_with(source))
-    return PlanIndex(source, {key: line for line in lines if (key := _key(line))})
+    index = PlanIndex(source)
+    for line in read_sealed(path, _made_with(source)):
+        if key := _key(line):
+            index.lines.add(key, line)
+    return index
 
 
 def write_plans(path: Path, source: Source, plans: Iterable[EpisodePlan]) -> None:

@@ -14,10 +14,13 @@ def sealed(body: bytes, context: str = "") -> bytes:
 
 def read_sealed(path: Path, context: str = "") -> Iterator[bytes]:
     """The bodies of a file's lines that were sealed in this context and are whole; none where there is no file."""
-    for line in path.read_bytes().split(b"\n") if path.exists() else ():
-        body, _, digest = line.rpartition(b"\t")
-        if body and digest == _digest(body, context):
-            yield body
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            body, _, digest = line.removesuffix(b"\n").rpartition(b"\t")
+            if body and digest == _digest(body, context):
+                yield body
 
 
 def _digest(body: bytes, context: str) -> bytes:

@@ -23,7 +23,7 @@ class RollingParquet:
     something of each, which for thousands of short episodes is more than their rows.
     """
 
-    MOST_CHUNKS = 16_000
+    MOST_CHUNKS = 4_000
 
     def __init__(self, root: Path, template: str, arrow: pa.Schema, limits: Limits) -> None:
         self.root, self.template, self.arrow, self.limits = root, template, arrow, limits

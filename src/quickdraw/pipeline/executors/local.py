@@ -20,12 +20,14 @@ from multiprocessing.connection import wait as wait_for_end
 import cv2
 
 from quickdraw.errors import WorkerDied
+from quickdraw.pipeline.executors.memory import give_back_freed_memory
 from quickdraw.pipeline.interrupts import interrupts_held
 
 
 @contextmanager
 def local_processes(workers: int) -> Iterator[LocalProcesses]:
     """`workers` processes until the block is left; by an exception, they are stopped at once."""
+    give_back_freed_memory()
     executor = LocalProcesses(workers)
     try:
         yield executor
@@ -84,11 +86,10 @@ def _drain[T](tasks: deque[T]) -> Iterator[T]:
 def _begin() -> None:
     """In a worker, first: it runs one thread, for workers are what runs in parallel, and ends with its parent.
 
-    OpenCV's own threads would mostly wait for each other on pictures of this size, and burn CPU while they do. Arrow's
-    own pool keeps what is freed in it: a quarter of a worker's memory in the end.
+    OpenCV's own threads would mostly wait for each other on pictures of this size, and burn CPU while they do.
     """
     cv2.setNumThreads(1)
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    give_back_freed_memory()
     _die_with_parent()
 
 
