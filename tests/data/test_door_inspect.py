@@ -151,3 +151,14 @@ def test_the_sample_is_planned_in_a_few_seconds(sample_tree: Path) -> None:
     code, told = document(sample_tree)
     assert (code, told["counts"]["episodes"], told["counts"]["rejected"]) == (0, 7, 0)
     assert all(e["commanded"]["ticks"] > 3 * e["frames"] for e in told["episodes"])
+
+
+def test_a_campaign_all_of_whose_runs_are_refused_is_not_one_without_runs(five: Five) -> None:
+    for name in (ONE, TWO):
+        five[name].meta["status"] = "recording"
+        five[name].write()
+    code, out, _ = inspect(five[ONE].tree)
+    assert code == 2
+    assert [line.split() for line in out.splitlines() if line.startswith("campaign3-play ")] == [
+        ["campaign3-play", "all", "refused"]
+    ]

@@ -329,6 +329,11 @@ def test_a_typed_glob_that_matches_nothing_is_warned_of_and_a_default_one_is_not
     told = processors(*arguments, "source.eval_globs=[campaign88-*,campaign9-*]", cwd=tmp_path).stdout
     assert "warning: source.eval_globs: campaign88-* matches nothing" in told
     assert told.count("matches nothing") == 1
+    told = processors(*arguments, "source.exclude_globs=[...,campaign77,campaign8-*,campaign9-*]", cwd=tmp_path).stdout
+    assert [line for line in told.splitlines() if "matches nothing" in line] == [
+        "warning: source.exclude_globs: campaign77 matches nothing"
+    ]
+    assert "warning: no campaign is held out: none is campaign8 or campaign8-* or campaign9 or campaign9-*" in told
 
 
 def test_refused_runs_come_with_the_way_to_leave_them_out(linked: Path, tmp_path: Path, processors: Processors) -> None:

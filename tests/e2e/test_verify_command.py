@@ -88,3 +88,15 @@ def test_what_is_no_dataset_ends_with_2(name: str, tmp_path: Path) -> None:
         "splits: found none, expected a dataset folder, with <split>/meta/info.json in it"
     )
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("name", ["gone", "empty"])
+def test_a_source_that_is_another_tree_is_refused_before_a_picture_is_decoded(
+    name: str, sample_dataset: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    result = command(sample_dataset, "--source", tmp_path / name)
+    assert (result.returncode, result.stdout) == (2, "")
+    found = {"gone": "no such folder", "empty": "none of the dataset's campaigns"}[name]
+    assert f"found {found}, expected the tree it was built from, with campaign3-play, " in result.stderr
+    assert "decode" not in result.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,8 +40,8 @@ def _print_words(tree: Path, overrides: Sequence[str]) -> None:
 
     progress = for_this_output()
     found, settings = _surveyed(tree, overrides, progress)
-    shown = replace(found.plan, rejected=()) if found.faults else found.plan  # their faults come below, with the rest
-    for line in (*describe(shown, settings), "", *episode_lines(found.plan)):
+    # Where it would be refused, faults come below, with the rest.
+    for line in (*describe(found.plan, settings, with_faults=not found.faults), "", *episode_lines(found.plan)):
         progress.note(line)
     if found.faults:
         raise Refused(found.faults, found.runs)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+from typing import Annotated
 
 import typer
 
+import quickdraw
 from quickdraw.cli.cube_sheets import cube_sheets
 from quickdraw.cli.inspect import inspect
 from quickdraw.cli.lerobot_check import lerobot_check
@@ -18,8 +20,17 @@ for command in (inspect, verify, objects, cube_sheets, lerobot_check, simulate):
     app.command()(command)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(quickdraw.__version__)
+        raise typer.Exit
+
+
+_Version = Annotated[bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")]
+
+
 @app.callback()
-def main() -> None:
+def main(*, version: _Version = False) -> None:
     """Raw robot teleoperation campaigns to LeRobot v3.0 splits.
 
     Datasets are built by: python -m quickdraw.data.processors --help

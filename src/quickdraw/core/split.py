@@ -115,8 +115,8 @@ def chosen_val(pool: Sequence[EpisodeKey], frames: Mapping[EpisodeKey, int], rul
     """Val by the longest-to-val rule."""
     if len(pool) < 2:
         found = f"{len(pool)} ({', '.join(map(str, pool)) or 'none'})"
-        raise Refused([Fault("source", "pooled runs", found, "at least 2, one for train, one for val",
-                             option="+source.eval_globs=[...] or +source.exclude_globs=[...]")])  # fmt: skip
+        option = "+source.dir=<tree> or +source.eval_globs=[...] or +source.exclude_globs=[...]"
+        raise Refused([Fault("source", "pooled runs", found, "at least 2, one for train, one for val", option=option)])
     return {pool[i] for i in longest_to_val([frames[key] for key in pool], rule.val_frac, rule.val_floor)}
 
 

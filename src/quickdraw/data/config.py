@@ -146,6 +146,11 @@ def parse(arguments: Sequence[str]) -> Command:
     return Command(chosen["processor"], chosen["executor"], config, frozenset(given))
 
 
+def default_config(processor: str) -> Config:
+    """What every option of a processor is where none is given."""
+    return _compose({"processor": processor, "executor": DEFAULT_EXECUTOR})
+
+
 def _split_arguments(arguments: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
     given: dict[str, str] = {}
     faults: list[Fault] = []

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.data.config import USAGE, Command, Config, help_lines, parse
+from quickdraw.data.config import USAGE, Command, Config, default_config, help_lines, parse
 from quickdraw.data.ranges import range_faults
 from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
 from quickdraw.pipeline.refusals import show
@@ -150,13 +150,22 @@ def run(command: Command) -> None:
 
 
 def _idle_globs(command: Command, plan: BuildPlan) -> Iterator[str]:
-    """A warning for each glob the user typed that matches nothing: a slip there mixes held-out data into train."""
+    """A warning for each glob the user typed that matches nothing, and where nothing is held out.
+
+    A slip there mixes held-out data into train.
+    """
+    from quickdraw.core.split import POOL
+
     names = [*plan.campaigns, *plan.left_out]
     for option in ("eval_globs", "exclude_globs"):
         if f"source.{option}" in command.given:
+            defaults = getattr(default_config(command.processor).source, option)
             for glob in getattr(command.config.source, option):
-                if not any(fnmatchcase(name, glob) for name in names):
+                if glob not in defaults and not any(fnmatchcase(name, glob) for name in names):
                     yield f"warning: source.{option}: {glob} matches nothing"
+    rule = command.config.source.eval_globs
+    if rule and not any(split not in (POOL, None) for split in plan.campaigns.values()):
+        yield f"warning: no campaign is held out: none is {' or '.join(rule)} (source.eval_globs)"
 
 
 def _cubeless(command: Command, settings: Settings) -> Iterator[str]:

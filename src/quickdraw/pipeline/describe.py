@@ -11,8 +11,8 @@ from quickdraw.pipeline.plan import BuildPlan, faults_of
 from quickdraw.pipeline.settings import Settings
 
 
-def describe(plan: BuildPlan, settings: Settings) -> Iterator[str]:
-    """The plan, line by line."""
+def describe(plan: BuildPlan, settings: Settings, *, with_faults: bool = True) -> Iterator[str]:
+    """The plan, line by line; `with_faults`: why runs are not built too."""
     rate_hz = settings.source.rate_hz
     yield from _campaign_table(plan, rate_hz)
     yield ""
@@ -23,9 +23,9 @@ def describe(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     yield from (f"ignored: {name} holds a run.json under a name no run has" for name in plan.ignored)
     yield from (f"warning: {warning}" for warning in plan.warnings)
     yield from (f"left out: {name}" for name in plan.left_out)
-    yield from (f"not built: {fault}" for fault in faults_of(plan.rejected))
+    yield from (f"not built: {fault}" for fault in faults_of(plan.rejected) if with_faults)
     if settings.output.exists():
-        yield f"replaces what is at {settings.output}"
+        yield f"what is at {settings.output} is kept until it is replaced, and where nothing has changed"
     estimate, free = estimated_bytes(plan, settings), free_bytes(settings.output)
     yield f"estimated size {estimate / MB:,.0f} MB, free disk {free / MB:,.0f} MB at {settings.output}"
 

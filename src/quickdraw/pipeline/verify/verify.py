@@ -23,11 +23,15 @@ from quickdraw.pipeline.verify.shares import check_structure
 from quickdraw.pipeline.verify.source import SOURCE_FILES, SOURCE_ROWS, check_source
 from quickdraw.pipeline.verify.split_view import SplitView
 
+SOURCE_OPTION = "--source"
+
 
 def verify(dataset: Path, executor: Executor, progress: Progress, source: Path | None = None) -> Report:
-    """Check a dataset, against its raw tree too where `source` is given. Raises Refused where the folder is none."""
+    """Check a dataset, against its raw tree too where `source` is given. Raises Refused where either is none."""
     started = time.monotonic()
     view, ledger = DatasetView(dataset), Ledger(dataset)
+    if source is not None:
+        _refuse_other_trees(view, source)
     names, measured = check_structure(view, ledger, executor)
     readable = {name: split for name, split in view.splits.items() if name in names}
     for (name, column), statistics in measured.items():
@@ -68,6 +72,15 @@ def _check_pictures(
         if view.ours is None:
             check_foreign_picture_statistics(split, shown[name], ledger)
         check_frozen(split, shown[name], ledger)
+
+
+def _refuse_other_trees(view: DatasetView, tree: Path) -> None:
+    """Raises Refused where a tree holds no campaign of the dataset: a slip, not a dataset that is wrong."""
+    campaigns = sorted({episode.campaign for name in view.splits for episode in view.traced(name)})
+    if campaigns and not any((tree / name).is_dir() for name in campaigns):
+        found = "none of the dataset's campaigns" if tree.is_dir() else "no such folder"
+        expected = f"the tree it was built from, with {', '.join(campaigns)} in it"
+        raise Refused([Fault(SOURCE_OPTION, "tree", found, expected, path=str(tree))])
 
 
 def _check_source(
