@@ -237,7 +237,7 @@ def test_no_run_and_one_pooled_run_are_refused(how: tuple[str, ...], five: Five)
     one = told(five, *how, "source.exclude_globs=[campaign5-*,campaign3-play/recording_2]")
     assert one == [
         f"source: pooled runs: found 1 ({ONE}), expected at least 2, one for train, one for val; "
-        "override: +source.eval_globs=[...] or +source.exclude_globs=[...]"
+        "override: +source.dir=<tree> or +source.eval_globs=[...] or +source.exclude_globs=[...]"
     ]
     (none,) = told(five, *how, "source.exclude_globs=[campaign*]")
     assert none.startswith("source: pooled runs: found 0 (none), expected at least 2")
