@@ -8,16 +8,6 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Ctrl-C arrives after the block, and never in a process that is started inside it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """Ctrl-C and SIGTERM take effect after the block, whichever thread they arrive in. For the main thread."""
     arrived: list[int] = []
@@ -32,3 +22,14 @@ def interrupts_deferred() -> Iterator[None]:
             signal.signal(number, handler)
     for missed in arrived:
         signal.raise_signal(missed)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """The same, and Ctrl-C never arrives in a process that is started inside the block."""
+    with interrupts_deferred():  # a mask alone holds it for this thread, and another one would take it
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
