@@ -136,7 +136,7 @@ def run(command: Command) -> None:
     progress, warnings = for_this_output(), list[str]()
     with EXECUTORS[command.executor](command.config) as executor:
         plan = make_plan(settings, executor, progress)
-        warnings += [*_idle_globs(command, plan), *_cubeless(command, settings)]
+        warnings += [*_glob_warnings(command, plan), *_cubeless(command, settings)]
         for line in (*describe(plan, settings), *warnings):
             progress.note(line)
         if command.config.dry_run:
@@ -149,7 +149,7 @@ def run(command: Command) -> None:
     progress.note(done)
 
 
-def _idle_globs(command: Command, plan: BuildPlan) -> Iterator[str]:
+def _glob_warnings(command: Command, plan: BuildPlan) -> Iterator[str]:
     """A warning for each glob the user typed that matches nothing, and where nothing is held out.
 
     A slip there mixes held-out data into train.

@@ -11,7 +11,7 @@ LARGE = 1 << 20  # bytes; a picture as it is decoded is smaller
 
 
 def give_back_freed_memory() -> None:
-    """Call it before Arrow is imported.
+    """In this process, and of Arrow's only where it is not imported yet, which it is not in processes started later.
 
     glibc raises what it takes for large, up to 32 MB, with the first such block that is freed, and from then on keeps
     those in its heap, between smaller ones that stay; Arrow has a pool of its own that does as much. Checking 10,000
