@@ -362,7 +362,7 @@ def test_a_file_that_no_build_put_into_the_dataset_is_not_removed(place: Place) 
 
 @pytest.mark.parametrize(
     "name",
-    [".d.building", ".d.building/lock", ".d.building/parts", ".d.index", ".d.plans", ".d.index.new", ".d.plans.new"],
+    [".d.building", ".d.building/lock", ".d.building/parts", ".d.index", ".d.plans", "..d.index.tmp", "..d.plans.tmp"],
 )
 def test_what_stands_in_the_hidden_places_and_is_not_a_builds_is_told(name: str, place: Place) -> None:
     path = place.output.parent / name

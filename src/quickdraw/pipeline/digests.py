@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from quickdraw.core.episode import FileStamp
-from quickdraw.pipeline.durable import write_aside
+from quickdraw.formats.durable import write_aside
 from quickdraw.pipeline.seals import read_sealed, sealed
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from quickdraw.core.episode import EpisodePlan
 from quickdraw.core.fingerprint import fingerprint
 from quickdraw.core.hues import CubeThresholds
+from quickdraw.formats.durable import sync_tree
 from quickdraw.pipeline.digests import FileDigest
-from quickdraw.pipeline.durable import sync_tree
 from quickdraw.pipeline.part_files import Kind, are_sound
 from quickdraw.pipeline.source import Source
 from quickdraw.video.encoding import Encoding

@@ -15,7 +15,7 @@ import msgspec
 import quickdraw
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.fingerprint import fingerprint
-from quickdraw.pipeline.durable import write_aside
+from quickdraw.formats.durable import write_aside
 from quickdraw.pipeline.packed import Packed
 from quickdraw.pipeline.seals import read_sealed, sealed
 from quickdraw.pipeline.source import Source

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from quickdraw.errors import Fault, Refused
-from quickdraw.pipeline.durable import aside, sync, sync_tree
+from quickdraw.formats.durable import aside, sync, sync_tree
 from quickdraw.pipeline.exchange import exchanged
 from quickdraw.pipeline.interrupts import interrupts_deferred
 from quickdraw.pipeline.inventory import unlisted

@@ -17,8 +17,8 @@ def sync(path: Path) -> None:
 
 
 def aside(path: Path) -> Path:
-    """Where a file grows before it gets its name."""
-    return path.with_name(f"{path.name}.new")
+    """Where a file grows before it gets its name: hidden, and in the same folder, so that a rename puts it in place."""
+    return path.with_name(f".{path.name}.tmp")
 
 
 def write_aside(path: Path, pieces: Iterable[bytes]) -> None:
