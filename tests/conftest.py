@@ -46,6 +46,16 @@ def sample_tree() -> Path:
     return tree
 
 
+@pytest.fixture(scope="session")
+def sample_pooled() -> Path:
+    """The sample of pooled tasks, `recordings` and `keypoints_output`; in CI its absence is a failure."""
+    tree = Path(os.environ.get("QUICKDRAW_SAMPLE_POOLED", ROOT.parent / "shared" / "sample_pooled"))
+    if not tree.is_dir():
+        say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        say(f"no sample of pooled tasks at {tree}; set QUICKDRAW_SAMPLE_POOLED")
+    return tree
+
+
 def run_processors(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The command, as a user runs it."""
     command = [sys.executable, "-m", "quickdraw.data.processors", *arguments]
