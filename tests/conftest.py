@@ -49,7 +49,8 @@ def sample_tree() -> Path:
 @pytest.fixture(scope="session")
 def sample_pooled() -> Path:
     """The sample of pooled tasks, `recordings` and `keypoints_output`; in CI its absence is a failure."""
-    tree = Path(os.environ.get("QUICKDRAW_SAMPLE_POOLED", ROOT.parent / "shared" / "sample_pooled"))
+    beside = Path(os.environ.get("QUICKDRAW_SAMPLE", ROOT.parent / "shared" / "sample_campaigns"))
+    tree = Path(os.environ.get("QUICKDRAW_SAMPLE_POOLED", beside.parent / "sample_pooled"))
     if not tree.is_dir():
         say = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         say(f"no sample of pooled tasks at {tree}; set QUICKDRAW_SAMPLE_POOLED")
