@@ -11,10 +11,11 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 @contextmanager
-def exit_codes(*, overrides: bool = False) -> Iterator[None]:
+def exit_codes(*, overrides: bool = False, consequence: str = "nothing was published") -> Iterator[None]:
     """Raise typer.Exit where the block is refused, fails or is interrupted, having said why on stderr.
 
-    `overrides` tells whether the command takes a build's options, so that a fault may name the one that accepts it.
+    `overrides` tells whether the command takes a build's options, so that a fault may name the one that accepts it,
+    `consequence` what a refusal comes to.
     """
     from dataclasses import replace
 
@@ -25,10 +26,11 @@ def exit_codes(*, overrides: bool = False) -> Iterator[None]:
         yield
     except Refused as refused:
         faults = refused.faults if overrides else [replace(fault, option="") for fault in refused.faults]
-        show(Refused(faults, refused.runs))
+        show(Refused(faults, refused.runs), consequence=consequence)
         raise typer.Exit(REFUSED) from None
     except VideoError as error:
-        show(Refused([Fault("video", "picture", error.found, error.expected, path=error.path)]))
+        fault = Fault("video", "picture", error.found, error.expected, path=error.path)
+        show(Refused([fault]), consequence=consequence)
         raise typer.Exit(REFUSED) from None
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)

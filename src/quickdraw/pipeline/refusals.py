@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
 
 
-def show(refused: Refused, advice: Iterable[str] = ()) -> None:
+def show(refused: Refused, advice: Iterable[str] = (), *, consequence: str = "nothing was published") -> None:
     """On stderr, where there is one: a table on a terminal, else a line a fault, never cut; then what it comes to."""
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):  # whoever listened is gone
-        lines = [*_summary(refused), *advice]
+        lines = [*_summary(refused, consequence), *advice]
         if sys.stderr.isatty():
             _print_table(refused.faults)
         else:
@@ -29,13 +29,13 @@ def _line(fault: Fault) -> str:
     return f"refused: {text}" if fault.where == COMMAND_LINE else text
 
 
-def _summary(refused: Refused) -> Iterator[str]:
+def _summary(refused: Refused, consequence: str) -> Iterator[str]:
     """What it comes to; a slip on the command line needs no such words."""
     if all(fault.where == COMMAND_LINE for fault in refused.faults):
         return
     faults = len(refused.faults)
     where = f" in {refused.bad_runs} of {refused.runs} runs" if refused.runs and refused.bad_runs else ""
-    yield f"refused: {faults} fault{'s' if faults != 1 else ''}{where}; nothing was published"
+    yield f"refused: {faults} fault{'s' if faults != 1 else ''}{where}; {consequence}"
 
 
 def _print_table(faults: Iterable[Fault]) -> None:

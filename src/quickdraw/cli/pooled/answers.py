@@ -1,0 +1,72 @@
+"""How a pooled tool is asked and how it answers: words or one JSON document, progress on stderr, exit codes 0, 1, 2."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quickdraw.cli.outcomes import exit_codes
+
+if TYPE_CHECKING:
+    from quickdraw.formats.pooled.layout import Layout
+    from quickdraw.pipeline.progress import Meter
+
+TaskFolder = Annotated[Path, typer.Argument(help="Folder of a task: <recordings>/<task>, holding meta/info.json.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on stdout.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Change the files. Without it: show what would be done.")]
+Number = Annotated[int, typer.Option("--episode", min=1, help="The global episode number N, from 1.")]
+
+
+@contextmanager
+def answering(*, as_json: bool) -> Iterator[None]:
+    """Raise typer.Exit where the block is refused (2), fails (1) or is interrupted, having said why.
+
+    The faults of a refusal are lines on stderr, and with `as_json` a document on stdout too.
+    """
+    from quickdraw.errors import Refused
+
+    with exit_codes(consequence="nothing was changed"):
+        try:
+            yield
+        except Refused as refused:
+            if as_json:
+                print_document({"refused": [asdict(fault) for fault in refused.faults]})
+            raise
+
+
+@contextmanager
+def counting(name: str, total: int, unit: str) -> Iterator[Meter]:
+    """A bar, or lines, on stderr while so many units are worked on."""
+    from quickdraw.pipeline.progress import for_this_output
+
+    with redirect_stdout(sys.stderr), for_this_output().stage(name, total, unit) as meter:
+        yield meter
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """One JSON document on stdout."""
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def named(layout: Layout, number: int) -> str:
+    """`episode 1001 (chunk-001/episode-000, _ep000000)`: N, its files, and what other programs show of it."""
+    place = layout.place(number)
+    return f"episode {number} (chunk-{place.chunk:03d}/episode-{place.file:03d}, {place.suffix})"
+
+
+def place_document(layout: Layout, number: int) -> dict[str, Any]:
+    """N and its file number as JSON."""
+    place = layout.place(number)
+    return {"episode": number, "chunk": place.chunk, "file": place.file, "name": place.suffix}
+
+
+def dry(apply: bool) -> str:
+    """What follows a plan that was only shown."""
+    return "" if apply else "; nothing was changed: --apply does it"
