@@ -20,6 +20,7 @@ app.command("growth")(commands.growth)
 app.command("extras")(commands.extras)
 app.command("jsonl")(commands.jsonl)
 app.command("plan")(commands.plan)
+app.command("pooled")(commands.pooled)
 app.command("unchanged")(commands.unchanged)
 app.command("codecs")(codecs)
 # One line a command; a command's own module is imported in it, so that the others start quickly.

@@ -162,6 +162,24 @@ def extras(
     _show([extras_table(measured)], json_file, {**asdict(measured), "machine": found_on})
 
 
+def pooled(
+    *,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of the task that is opened and checked.")] = 2000,
+    rows: Annotated[int, typer.Option(min=2, help="Rows of each of them.")] = 300,
+    repeats: _Repeats = 3,
+    folder: _Folder = None,
+    json_file: _Json = None,
+) -> None:
+    """Pooled tasks: force matrices decoded and read, a task opened and checked, beside plain pyarrow and NumPy."""
+    from benchmarks.pooled import measure_pooled, pooled_table
+
+    found_on = machine()
+    with work_folder(folder, {"command": "pooled", "episodes": episodes, "rows": rows}) as work:
+        rates = measure_pooled(episodes, rows, repeats, work)
+    document = {"rates": [{**asdict(each), "ratio": each.ratio} for each in rates], "machine": found_on}
+    _show([pooled_table(rates)], json_file, document)
+
+
 def _say(text: str) -> None:
     """What is being done now, for whoever waits."""
     Console(stderr=True).print(f"bench: {text}", style="dim", highlight=False)

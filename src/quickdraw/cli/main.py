@@ -12,12 +12,15 @@ from quickdraw.cli.cube_sheets import cube_sheets
 from quickdraw.cli.inspect import inspect
 from quickdraw.cli.lerobot_check import lerobot_check
 from quickdraw.cli.objects import objects
-from quickdraw.cli.simulate import simulate
+from quickdraw.cli.pooled.tools import tools
+from quickdraw.cli.simulations import simulations
 from quickdraw.cli.verify import verify
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (inspect, verify, objects, cube_sheets, lerobot_check, simulate):
+for command in (inspect, verify, objects, cube_sheets, lerobot_check):
     app.command()(command)
+app.add_typer(simulations, name="simulate")
+app.add_typer(tools, name="pooled")
 
 
 def _print_version(wanted: bool) -> None:

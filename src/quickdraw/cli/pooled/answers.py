@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,12 +42,21 @@ def answering(*, as_json: bool) -> Iterator[None]:
 
 
 @contextmanager
-def counting(name: str, total: int, unit: str) -> Iterator[Meter]:
-    """A bar, or lines, on stderr while so many units are worked on."""
+def telling(name: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar, or lines, on stderr; the block is given what to call with (done, in all) as it goes on."""
     from quickdraw.pipeline.progress import for_this_output
 
-    with redirect_stdout(sys.stderr), for_this_output().stage(name, total, unit) as meter:
-        yield meter
+    with redirect_stdout(sys.stderr), ExitStack() as shown:
+        meter: Meter | None = None
+        before = 0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal meter, before
+            meter = meter or shown.enter_context(for_this_output().stage(name, total, unit))
+            meter.advance(done - before)
+            before = done
+
+        yield tell
 
 
 def print_document(document: Mapping[str, Any]) -> None:
