@@ -1,0 +1,132 @@
+"""Statistics made anew from the data files, when stats.json cannot be added to (contract 4).
+
+A file is read batch by batch and only in the columns that count, so memory does not grow with its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from quickdraw.formats import durable
+from quickdraw.formats.pooled import columns, exclusive, stats
+from quickdraw.formats.pooled.layout import Layout
+from quickdraw.formats.pooled.scan import scan
+
+ROWS_AT_A_TIME = 2048
+
+
+def rescan(
+    layout: Layout, *, exclude: int | None = None, tell: Callable[[int, int], None] | None = None
+) -> tuple[stats.Stats, list[str]]:
+    """The blocks of all data files but that of episode `exclude`, by N, and what was left out or looked wrong.
+
+    An unreadable file is told of and passed over. `tell` gets (files done, files in all).
+    """
+    files = [(number, each.data) for number, each in scan(layout).items() if each.data and number != exclude]
+    total: stats.Stats = {}
+    notes: list[str] = []
+    for done, (number, path) in enumerate(files, 1):
+        found, told = of_file(path)
+        total, warnings = stats.merged(total, found)
+        notes += [f"episode {number}: {each}" for each in (*told, *warnings)]
+        if tell:
+            tell(done, len(files))
+    return dict(sorted(total.items(), key=lambda item: columns.order(item[0]))), notes
+
+
+def of_file(path: Path) -> tuple[stats.Stats, list[str]]:
+    """The blocks of one data file, whatever its name, and what was left out of them: rows that are not finite or null.
+
+    A column whose cells are of several lengths is left out whole. Unreadable, the file has no block and one note.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            return _of_columns(file, [name for name in file.schema_arrow.names if stats.counted(name)])
+    except (OSError, pa.ArrowException) as error:
+        return {}, [f"unreadable, not counted ({error})"]
+
+
+def rebuild(
+    layout: Layout, *, apply: bool, tell: Callable[[int, int], None] | None = None
+) -> tuple[stats.Stats, list[str], bool]:
+    """Make stats.json anew from the data files there are: the blocks, the notes, and whether the file changes.
+
+    What deleted episodes had added is gone from it then. Without `apply` nothing is written.
+    """
+    if not apply:
+        blocks, notes = rescan(layout, tell=tell)
+        return blocks, notes, _differs(layout, stats.stats_bytes(blocks))
+    with exclusive.changing(layout):
+        blocks, notes = rescan(layout, tell=tell)
+        fresh = stats.stats_bytes(blocks)
+        differs = _differs(layout, fresh)
+        if differs:
+            durable.write_aside(layout.stats, [fresh])
+            durable.sync(layout.meta)
+    return blocks, notes, differs
+
+
+def _differs(layout: Layout, fresh: bytes) -> bool:
+    return not layout.stats.is_file() or layout.stats.read_bytes() != fresh
+
+
+def _of_columns(file: Any, names: list[str]) -> tuple[stats.Stats, list[str]]:
+    found: stats.Stats = {}
+    skipped: dict[str, int] = {}
+    odd: dict[str, str] = {}
+    for batch in file.iter_batches(ROWS_AT_A_TIME, columns=names, use_threads=False) if names else ():
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                block, left_out = _of_cells(name, array)
+                found[name] = stats.join(found[name], block) if name in found else block
+                skipped[name] = skipped.get(name, 0) + left_out
+            except ValueError as error:
+                odd[name] = f"{name}: {error}; the column is not counted"
+    blocks = {name: block for name, block in found.items() if block.count and name not in odd}
+    return blocks, [*odd.values(), *_told(skipped, odd)]
+
+
+def _told(skipped: dict[str, int], odd: dict[str, str]) -> Iterator[str]:
+    for name, count in skipped.items():
+        if count and name not in odd:
+            yield f"{name}: {count} {'samples' if name == columns.IMU else 'rows'} not finite or null, not counted"
+
+
+def _of_cells(name: str, array: Any) -> tuple[stats.Block, int]:
+    cells = array.drop_null()
+    nulls = len(array) - len(cells)
+    if name == columns.IMU and _is_list(cells.type):
+        cells = cells.flatten()
+        nulls += cells.null_count
+        cells = cells.drop_null()
+    block, left_out = stats.of(_matrix(name, cells))
+    return block, nulls + left_out
+
+
+def _matrix(name: str, cells: Any) -> npt.NDArray[np.float64]:
+    """Cells of one length as (n, D) float64. Raises ValueError where they are of several, or no numbers."""
+    kind = cells.type
+    if not _is_list(kind) or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+        raise ValueError(f"cells of type {kind}")
+    lengths = (
+        [kind.list_size] if pa.types.is_fixed_size_list(kind) else pc.list_value_length(cells).unique().to_pylist()
+    )
+    if name == columns.IMU and any(each != columns.IMU_AXES for each in lengths):
+        raise ValueError(f"samples of {sorted(lengths)} values")
+    if len(lengths) > 1:
+        raise ValueError(f"cells of {len(lengths)} lengths")
+    width = lengths[0] if lengths else 0
+    values = cells.flatten().to_numpy(zero_copy_only=False)
+    return np.asarray(values, np.float64).reshape(len(cells), width)
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
