@@ -22,6 +22,7 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 from quickdraw.errors import VideoError
+from quickdraw.video.ffv1_slices import is_intact
 
 # One thread: tasks are what runs in parallel, and slice threads hide corrupt pictures. `explode` stops at damage
 # instead of painting over it.
@@ -29,6 +30,7 @@ DECODER = {"err_detect": "+crccheck+bitstream+buffer+explode"}
 
 type Picture = VideoFrame
 type Rgb = npt.NDArray[np.uint8]
+type Gray = npt.NDArray[np.uint16]
 
 FORBIDDEN = re.compile(rb"\0\0[\0-\2]")
 # Where an MP4's configuration of the codec says how many bytes a unit's length takes (ISO/IEC 14496-15, 5.3 and 8.3).
@@ -36,8 +38,11 @@ LENGTH_SIZE_AT = {"h264": 4, "hevc": 21}
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """The file and its one video stream. Raises VideoError where ffmpeg cannot open it or it has no video."""
+def opened(path: Path, index: int | None = None) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """The file and its first video stream, or the one that is its stream number `index`, counted over all streams.
+
+    Raises VideoError where ffmpeg cannot open it or it has no such video.
+    """
     try:
         container = av.open(str(path), metadata_errors="replace")
     except FFmpegError as error:
@@ -45,7 +50,10 @@ def opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     with container:
         if not container.streams.video:
             raise VideoError(str(path), "no video stream", "one video stream")
-        stream = container.streams.video[0]
+        chosen = [each for each in container.streams.video if index in (None, each.index)]
+        if not chosen:
+            raise VideoError(str(path), f"no video in stream {index}", "a video stream of that number")
+        stream = chosen[0]
         if stream.codec_context is None:
             raise VideoError(str(path), "a video stream no decoder is known for", "a playable video file")
         stream.thread_type = "NONE"
@@ -54,16 +62,17 @@ def opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         yield container, stream
 
 
-def pictures(path: Path) -> Iterator[Picture]:
-    """Every picture of the file, as the decoder gives it.
+def pictures(path: Path, index: int | None = None) -> Iterator[Picture]:
+    """Every picture of the file's first video stream, or of its stream number `index`, as the decoder gives it.
 
     Raises VideoError at a damaged picture, at one of another size, and where the file asks to be rotated.
     """
-    with opened(path) as (container, stream):
-        number, size = 0, None
+    with opened(path, index) as (container, stream):
+        number, size, checksums = 0, None, _Checksums(path, stream)
         try:
             for packet in container.demux(stream):
                 _refuse_forged(path, number, packet, stream)
+                checksums.refuse_concealed(number, packet)
                 for frame in stream.decode(packet):
                     size = size or (frame.width, frame.height)
                     _refuse_odd(path, number, frame, size)
@@ -119,6 +128,22 @@ def _refuse_forged(path: Path, number: int, packet: Packet, stream: VideoStream)
             raise VideoError(str(path), f"picture {number}: bytes no encoder writes", "an undamaged picture")
 
 
+class _Checksums:
+    """What refuses a slice of FFV1 that fails its checksum, for the decoder copies an older one there, in silence."""
+
+    def __init__(self, path: Path, stream: VideoStream) -> None:
+        self._path, self._index, self._asked = path, stream.index, stream.codec_context.name == "ffv1"
+
+    def refuse_concealed(self, number: int, packet: Packet) -> None:
+        """Raise VideoError where a packet is damaged. A file none of whose packets passes carries no checksums."""
+        if not self._asked or not packet.size or is_intact(bytes(packet)):
+            return
+        with opened(self._path, self._index) as (container, stream):
+            self._asked = any(is_intact(bytes(each)) for each in container.demux(stream))
+        if self._asked:
+            raise VideoError(str(self._path), f"picture {number}: a checksum that is wrong", "an undamaged picture")
+
+
 def _refuse_odd(path: Path, number: int, frame: VideoFrame, size: tuple[int, int]) -> None:
     if frame.is_corrupt:
         raise VideoError(str(path), f"picture {number}: flagged corrupt", "an undamaged picture")
@@ -135,3 +160,10 @@ _TO_RGB = VideoReformatter()  # one for all pictures: making a scaler takes as l
 def as_rgb(picture: Picture) -> Rgb:
     """A decoded picture as `(H, W, 3)` uint8 RGB."""
     return np.asarray(_TO_RGB.reformat(picture, format="rgb24").to_ndarray(), np.uint8)
+
+
+def as_gray(picture: Picture) -> Gray:
+    """A decoded picture of one 12- or 16-bit gray plane as `(H, W)` uint16: the stored samples, unscaled."""
+    if picture.format.name not in ("gray12le", "gray16le"):
+        raise ValueError(f"a picture of {picture.format.name}, no gray of 12 or 16 bits")
+    return np.asarray(picture.to_ndarray(), np.uint16)
