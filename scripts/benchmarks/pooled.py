@@ -75,7 +75,7 @@ def matrix(number: int) -> npt.NDArray[np.float32]:
     row, column = np.mgrid[0:250, 0:250]
     press = 20.0 * np.exp(-((row - 60 - number) ** 2 + (column - 125) ** 2) / 400)
     noise = np.random.default_rng(number).normal(0.0, 0.3, SHAPE)
-    return (press[:, :, None] * (0.1, 0.2, 1.0) + noise).astype(np.float32)
+    return np.asarray(press[:, :, None] * (0.1, 0.2, 1.0) + noise, np.float32)
 
 
 def _decoding(repeats: int) -> Iterator[Rate]:
@@ -95,7 +95,7 @@ def _decoding(repeats: int) -> Iterator[Rate]:
 
 def _plainly(flat: npt.NDArray[Any], spec: Spec) -> npt.NDArray[Any]:
     if spec.dtype == "float32":
-        return np.array(flat, np.float32).reshape(SHAPE)
+        return np.reshape(np.array(flat, np.float32), SHAPE)
     steps = np.cumsum(flat.reshape(250, 750), axis=1, dtype=np.int32).astype(np.int16)
     return np.asarray(steps / np.float32(spec.scale)).reshape(SHAPE)
 
