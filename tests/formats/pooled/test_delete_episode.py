@@ -204,3 +204,11 @@ def test_a_task_that_is_being_recorded_is_left_alone(layout: Layout) -> None:
     with changing(layout), pytest.raises(Refused, match="is at work"):
         delete(layout, 3, apply=True)
     assert content(layout.root) == before
+
+
+def test_a_row_that_cannot_be_read_goes_by_its_name_a_shard_never(layout: Layout) -> None:
+    layout.row(2).write_bytes(b"no parquet")
+    layout.shard(2).write_bytes(b"no parquet either")
+    assert layout.row(2) in delete(layout, 2, with_row=True, apply=True).files
+    assert not layout.row(2).exists()
+    assert layout.shard(2).exists()

@@ -103,6 +103,12 @@ def test_all_faults_of_a_description_come_at_once(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("fps", ["NaN", "Infinity", "1" + 400 * "0", "true", '"30"', "-1"])
+def test_frames_a_second_are_a_sensible_number(tmp_path: Path, fps: str) -> None:
+    text = f'{{"format": "pooled_episodes_v1", "fps": {fps}}}'
+    assert "frames a second" in refusal(task(tmp_path, text))
+
+
 def test_chunks_size_and_wider_digits_are_followed(tmp_path: Path) -> None:
     text = described(chunks_size=10, data_path="data/chunk-{c:04d}/episode-{f:02d}.parquet")
     root = task(tmp_path, text)

@@ -258,3 +258,18 @@ def test_a_task_that_is_being_recorded_is_left_alone(legacy: Layout) -> None:
     with changing(legacy), pytest.raises(Refused, match="is at work"):
         apply(plan(legacy))
     assert content(legacy.root) == before
+
+
+def test_a_task_without_shards_loses_an_old_template_too(tmp_path: Path, sample_pooled: Path) -> None:
+    root = Path(shutil.copytree(sample_pooled / "recordings/two_slots", tmp_path / "two_slots"))
+    path = root / "meta/info.json"
+    path.write_text(
+        path.read_text().replace('episode-{f:03d}.parquet",\n  "codebase', 'file-{c:03d}.parquet",\n  "codebase')
+    )
+    layout = recognise(root).layout
+    assert layout.episodes_path.endswith("file-{c:03d}.parquet")
+    planned = plan(layout)
+    assert (planned.shards, planned.template) == ((), True)
+    apply(planned)
+    assert recognise(root).layout.episodes_path == EPISODES_PATH
+    assert not plan(recognise(root).layout).changes

@@ -103,7 +103,7 @@ def batches(path: Path, groups: Sequence[int], names: list[str], *, first: int, 
 @lru_cache(maxsize=2)
 def _opened(path: Path, _stamp: tuple[int, int, int]) -> Any:
     """A file kept open, for its footer may hold thousands of row groups."""
-    return pq.ParquetFile(path)
+    return pq.ParquetFile(path, pre_buffer=False)  # else all of it that was read stays
 
 
 def read_table_file(path: Path) -> TableFile:

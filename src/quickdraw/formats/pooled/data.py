@@ -104,8 +104,8 @@ class DataFile:
                 raise Refused([self._fault(name, "no such column", known) for name in missing])
             if not names:
                 return
-            rows = min(rows_at_a_time or MOST_ROWS, _rows_at_a_time(file.metadata, names))
             try:
+                rows = min(rows_at_a_time or MOST_ROWS, _rows_at_a_time(file.metadata, names))
                 for batch in file.iter_batches(rows, columns=names, use_threads=False):
                     yield batch.select(names)  # Arrow takes a name for a prefix, too
             except UNREADABLE as error:

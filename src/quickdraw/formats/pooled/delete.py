@@ -57,8 +57,8 @@ def _targets(layout: Layout, number: int, with_row: bool) -> tuple[tuple[Path, .
     if not with_row:
         return tuple(files), ()
     own = row_tables.read_table(layout.row(number))
-    if own is not None and row_tables.numbers_in(own) == [number]:
-        files.append(layout.row(number))
+    if layout.row(number).is_file() and (own is None or row_tables.numbers_in(own) == [number]):
+        files.append(layout.row(number))  # by its name where it cannot be read
     return tuple(files), tuple(shards.holders(layout, number))
 
 

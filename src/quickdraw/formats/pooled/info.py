@@ -7,7 +7,6 @@ it has one.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -127,7 +126,7 @@ def _faults(document: Mapping[str, Any], root: Path, path: Path) -> list[Fault]:
     if not (_is_count(size) and 1 <= size <= MOST_CHUNKS_SIZE):
         fault("chunks_size", f"a whole number from 1 to {MOST_CHUNKS_SIZE}")
     fps = document.get("fps", 30.0)
-    if not (isinstance(fps, int | float) and not isinstance(fps, bool) and math.isfinite(fps) and 0 < fps <= 1000):
+    if not (isinstance(fps, int | float) and not isinstance(fps, bool) and 0 < fps <= 1000):
         fault("fps", "frames a second, above 0")
     for key in ("features", "cameras", "video_extensions"):
         if not isinstance(document.get(key, {}), dict):

@@ -39,7 +39,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.shards)
+        return bool(self.shards) or self.template
 
 
 def plan(layout: Layout) -> Plan:
@@ -61,8 +61,7 @@ def plan(layout: Layout) -> Plan:
     faults += [fault for shard in found for fault in _taken(layout, shard)]
     if faults:
         raise Refused(faults)
-    old = bool(found) and read_document(layout.info, layout.root).get("episodes_path") != _template(layout)
-    return Plan(layout, tuple(found), old)
+    return Plan(layout, tuple(found), _is_template_old(layout, {each.path for each in found}))
 
 
 def apply(planned: Plan) -> Plan:
@@ -85,6 +84,13 @@ def apply(planned: Plan) -> Plan:
 
 def _fault(layout: Layout, path: Path, found: str, expected: str) -> Fault:
     return Fault(layout.root.name, "episode_index", found, expected, path=str(path))
+
+
+def _is_template_old(layout: Layout, shards: set[Path]) -> bool:
+    """Whether info.json names shards, and none of the files it names so will be left."""
+    left = (path for path in row_tables.row_files(layout) if path.name.startswith("file-") and path not in shards)
+    named = read_document(layout.info, layout.root).get("episodes_path", EPISODES_PATH)
+    return named != _template(layout) and not any(left)
 
 
 def _template(layout: Layout) -> str:

@@ -48,7 +48,7 @@ def of_file(path: Path) -> tuple[stats.Stats, list[str]]:
     A column whose cells are of several lengths is left out whole. Unreadable, the file has no block and one note.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             return _of_columns(file, [name for name in file.schema_arrow.names if stats.counted(name)])
     except (OSError, pa.ArrowException) as error:
         return {}, [f"unreadable, not counted ({error})"]
