@@ -39,6 +39,7 @@ def pending(layout: Layout) -> bool:
 def prepare(place: Path, content: bytes) -> Path:
     """Lay down what is to stand at `place`, fsynced, under its hidden name, which is returned for `commit`."""
     fresh = aside(place)
+    fresh.parent.mkdir(parents=True, exist_ok=True)
     with fresh.open("wb") as file:
         file.write(content)
         file.flush()

@@ -132,7 +132,6 @@ def _write_pieces(current: Plan) -> Iterator[tuple[Path, Path]]:
         numbers = row_tables.numbers_in(table)
         for number, place in shard.pieces.items():
             row = row_tables.conformed(table.slice(numbers.index(number), 1))
-            place.parent.mkdir(parents=True, exist_ok=True)
             yield _ready(place, row_tables.table_bytes(row))
 
 

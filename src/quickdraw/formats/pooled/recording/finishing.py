@@ -1,0 +1,108 @@
+"""The end of a recording: every file it changes is made ready under a hidden name, then all are published as one.
+
+The row goes first, for it has the scales without which a reader in between would take matrices for a hundred times too
+strong; then the contract's order: videos, data, info, stats, task text, and last the marker of an abort (contract 7.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quickdraw.formats.durable import aside, sync
+from quickdraw.formats.pooled import info_merge, journal, rows, stats, stats_rescan, tasks
+from quickdraw.formats.pooled.force_matrix import spec_entry
+from quickdraw.formats.pooled.layout import Layout
+from quickdraw.formats.pooled.recording.take import Take
+from quickdraw.formats.pooled.recording.task_document import Described, document, features, video_codec
+from quickdraw.formats.pooled.scan import scan
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What `journal.commit` publishes, the episode's row, and what there is to tell the user."""
+
+    row: rows.EpisodeRow
+    renames: tuple[tuple[Path, Path], ...]
+    removals: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def prepare(take: Take, layout: Layout, told: Described, *, before: Mapping[str, Any] | None) -> Finished:
+    """Write everything but videos and data, which lie ready, to hidden files. May be called again.
+
+    `before` is info.json as it stands, None where the task is new. Where the episode replaces another's data, the
+    statistics are made anew from all data but those: they can be added, not taken away. Raises OSError where the disk
+    does, Refused where a document cannot be written as JSON.
+    """
+    row = _row(take, told)
+    old, data = scan(layout), layout.data(take.number)
+    wanted = document(
+        told, layout, number=take.number, total=len({*old, take.number}), began_s=take.started_s,
+        slots=take.cameras.recorded, features=features(take.seen, take.specs),
+    )  # fmt: skip
+    info = info_merge.merged(before, wanted)
+    info.setdefault("calibration", {})
+    blocks, notes = _statistics(take, layout, replaces=data.exists())
+    documents = {
+        layout.row(take.number): rows.row_bytes(row),
+        layout.info: info_merge.document_bytes(info),
+        layout.stats: stats.stats_bytes(blocks),
+        **({} if layout.tasks.exists() else {layout.tasks: tasks.task_line(told.task_name)}),
+    }
+    for path, content in documents.items():
+        journal.prepare(path, content)
+    places = [layout.row(take.number), *take.cameras.files.values(), data, *list(documents)[1:]]
+    files = old.get(take.number)
+    others = [] if files is None else [*(path for each in files.videos.values() for path in each), *files.auxiliary]
+    for folder in {folder for place in places for folder in place.parents if folder.is_relative_to(layout.root)}:
+        sync(folder)  # of new ones, their names too
+    gone = [path for path in others if path not in places]
+    marker = [layout.recycled] if layout.recycled.exists() else []
+    return Finished(row, tuple((aside(place), place) for place in places), (*gone, *marker), tuple(notes))
+
+
+def undo(take: Take, layout: Layout) -> None:
+    """Remove what an aborted episode left, folders too that hold nothing any more."""
+    take.discard()
+    row = layout.row(take.number)
+    for path in (row, layout.info, layout.stats, layout.tasks):
+        aside(path).unlink(missing_ok=True)
+    for folder in {row.parent, layout.data(take.number).parent, *(path.parent for path in take.cameras.files.values())}:
+        _remove_empty(folder, layout)
+
+
+def _remove_empty(folder: Path, layout: Layout) -> None:
+    while folder not in (layout.root, layout.meta):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:  # not empty
+            return
+        folder = folder.parent
+
+
+def _row(take: Take, told: Described) -> rows.EpisodeRow:
+    return rows.EpisodeRow(
+        number=take.number,
+        end_frame_index=take.rows - 1,
+        length=take.rows,
+        created_at=take.started_s,
+        duration_s=take.rows / max(told.fps, 1.0),
+        drop_stats=take.drop_stats,
+        video_codec=video_codec(take.cameras.recorded, told.depth_mode),
+        calibration=told.calibration or {},
+        force_matrix_specs={name: spec_entry(spec) for name, spec in take.specs.items()},
+    )
+
+
+def _statistics(take: Take, layout: Layout, *, replaces: bool) -> tuple[stats.Stats, list[str]]:
+    notes: list[str] = []
+    old = None if replaces else stats.read_stats(layout)
+    if old is None:
+        old, notes = stats_rescan.rescan(layout, exclude=take.number)
+    blocks, warnings = stats.merged(old, take.statistics.blocks(take.rows))
+    return blocks, [*notes, *warnings]

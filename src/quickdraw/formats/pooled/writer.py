@@ -1,0 +1,207 @@
+"""Recording a task, episode by episode (contract 2, 4, 6 and 7).
+
+    with Recorder(recordings, "pick a cube", slots=[Slot("head_rgb", 480, 640)], app_version="1.0") as recorder:
+        recorder.begin()
+        recorder.add_frame({"head_rgb": picture}, hardware_ns=stamp, wall_time=time.time())
+        recorder.end()
+
+Nothing of an episode has its name before `end`, which publishes all of it at once. A kill at any moment leaves the task
+as it was before, or as it is after; the next recorder removes what lies hidden.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+from quickdraw.errors import Fault, Refused
+from quickdraw.formats.pooled import depth as depth_videos
+from quickdraw.formats.pooled import exclusive, info_merge, journal, numbers, shards
+from quickdraw.formats.pooled.force_matrix import DEFAULT
+from quickdraw.formats.pooled.info import Info, recognise
+from quickdraw.formats.pooled.layout import Layout
+from quickdraw.formats.pooled.recording import finishing, options
+from quickdraw.formats.pooled.recording.cameras import Cameras, Picture, Slot
+from quickdraw.formats.pooled.recording.matrix_columns import MatrixColumns
+from quickdraw.formats.pooled.recording.sensors import Sensors
+from quickdraw.formats.pooled.recording.take import Take
+from quickdraw.formats.pooled.recording.task_document import Described
+from quickdraw.formats.pooled.rows import EpisodeRow, is_shard, read_table
+from quickdraw.video.encoders import RGB
+from quickdraw.video.self_test import self_test
+
+__all__ = ["Recorder", "Slot"]
+
+
+class Recorder(Sensors):
+    """The one recorder of a task, as a context that holds it (`exclusive.changing`); readers need no leave.
+
+    `begin`, `add_frame`, `end` and `abort` are called by one thread, what adds samples by any; samples between episodes
+    are dropped. A sample belongs to the row that comes next, the latest of a sensor winning; an inertial one to the row
+    whose `hardware_ns` it precedes. All arrays are copied. `notes` is what the last `end` had to tell.
+    """
+
+    def __init__(
+        self, recordings_root: Path, task_name: str, *, slots: Sequence[Slot], app_version: str, fps: float = 30.0,
+        force_spec: str = DEFAULT, depth: depth_videos.Mode = "ffv1", preview: bool = False,
+        devices: Sequence[Mapping[str, Any]] = (), calibration: Mapping[str, Any] | None = None, watermark: int = 0,
+    ) -> None:  # fmt: skip
+        """Check everything, touch nothing. Raises Refused with all that is wrong.
+
+        `watermark` is the caller's progress, episodes completed + 1: numbers never fall behind it.
+        """
+        folder = options.checked(
+            task_name, slots=slots, fps=fps, force_spec=force_spec, depth=depth, preview=preview, devices=devices,
+            documents={"app_version": app_version, "calibration": calibration},
+        )  # fmt: skip
+        super().__init__(force_spec, fps)
+        self._root, self._slots, self._watermark = recordings_root / folder, tuple(slots), watermark
+        self._told = Described(task_name, app_version, fps, tuple(devices), calibration, depth)
+        self._preview, self._force_spec = preview, force_spec
+        self._held = contextlib.ExitStack()
+        self._take: Take | None = None
+        self._replaces = False
+        self._layout = Layout(self._root)
+        self._finished: finishing.Finished | None = None
+        self.notes: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> Path:
+        """The task's folder."""
+        return self._root
+
+    def __enter__(self) -> Self:
+        """Take the task. Raises Refused where it is none of ours or is held, VideoError where ffmpeg fails its test."""
+        self._info()
+        for encoder in self._encoders():
+            self_test(encoder)
+        self._held.enter_context(exclusive.changing(Layout(self._root)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go. An episode that was not ended is aborted."""
+        with self._held:
+            if self._take is not None and not journal.pending(self._layout):
+                self.abort()
+
+    def begin(self, number: int | None = None, *, again: bool = False) -> int:
+        """Begin an episode and return its N: `number`, or the next one.
+
+        `again` records a finished `number` anew; what there is of it stays until `end` replaces it. Raises Refused for
+        a finished number otherwise, and where the task on disk is no pooled one.
+        """
+        if self._take is not None:
+            raise RuntimeError(f"episode {self._take.number} is being recorded")
+        info = self._info()
+        if info:
+            info_merge.document_bytes(info.document)  # what cannot be written back is refused now, not at the end
+        self._layout = info.layout if info else Layout(self._root)
+        known = numbers.known_numbers(self._layout)
+        if number is None:
+            if again:
+                raise ValueError("`again` needs the number of the episode to record again")
+            number = numbers.next_number(self._layout, info, watermark=self._watermark)
+        else:
+            self._refuse_taken(number, finished=not again and self._is_finished(number, known, info))
+        self._replaces, self._finished = self._is_finished(number, known, info), None
+        cameras = Cameras(
+            self._layout, number, self._slots, fps=self._told.fps, mode=self._told.depth_mode, preview=self._preview
+        )
+        self._matrices = MatrixColumns(self._force_spec)
+        self._take = Take(
+            number, self._layout.data(number), cameras=cameras, samples=self._samples, imu=self._imu,
+            matrices=self._matrices,
+        )  # fmt: skip
+        return number
+
+    def add_frame(self, pictures: Mapping[str, Picture], *, hardware_ns: Any, wall_time: float) -> None:
+        """A row: RGB `(H, W, 3)` uint8 of every colour slot, depth `(H, W)` uint16 [mm] of those that have one.
+
+        `hardware_ns` is when the frame was taken, on the clock of the IMU, 0 where it has no stamp; `wall_time` is Unix
+        seconds. Raises ValueError or TypeError, with nothing recorded, where one is not so; VideoError or OSError where
+        an encoder or the disk fails: then the episode can only be aborted.
+        """
+        self._taking().add_frame(pictures, hardware_ns=hardware_ns, wall_time=wall_time)
+
+    def add_dropped(self, stream: str, frames: int) -> None:
+        """Frames that `stream` lost before they came here, for the row's `drop_stats`.
+
+        Raises ValueError for a name that would make them no frames: one that ends in `_ms`, `_ns` or `_count`.
+        """
+        self._taking().add_dropped(stream, frames)
+
+    def end(self) -> EpisodeRow:
+        """Publish the episode, and return its row. It is on the disk when this returns.
+
+        Raises Refused where it has no frame. Where the disk fails in preparing (OSError), `end` may be called again;
+        where an encoder did (VideoError), only `abort`.
+        """
+        take = self._taking()
+        if not take.rows:
+            self._refuse(take.number, "no frame", "one at least, or abort()")
+        if self._finished is not None and journal.pending(self._layout):
+            journal.recover(self._layout)
+        else:
+            take.close()
+            info = self._info()
+            self._finished = finishing.prepare(take, self._layout, self._told, before=info.document if info else None)
+            journal.commit(self._layout, self._finished.renames, self._finished.removals)
+        self._take, self.notes = None, self._finished.notes
+        shards.drop(self._layout, take.number)
+        return self._finished.row
+
+    def abort(self) -> None:
+        """Throw the episode away. Its number is free again, but where it was recorded before.
+
+        Raises RuntimeError where `end` got so far that only it can go on.
+        """
+        take = self._taking()
+        if journal.pending(self._layout):
+            raise RuntimeError(f"episode {take.number} is being published; call end() again")
+        self._take = None
+        try:
+            if not self._replaces:
+                numbers.write_marker(self._layout, take.number)
+        finally:
+            finishing.undo(take, self._layout)
+
+    def _taking(self) -> Take:
+        if self._take is None:
+            raise RuntimeError("no episode is being recorded; begin() one")
+        return self._take
+
+    def _encoders(self) -> list[Any]:
+        depth = depth_videos.encoder_of(self._told.depth_mode, preview=self._preview)
+        kinds = {slot.depth: depth if slot.depth else RGB for slot in self._slots}
+        return list(kinds.values())
+
+    def _info(self) -> Info | None:
+        """The task on disk, None where it is new. Raises Refused where it is another task or none of this format."""
+        try:
+            info = recognise(self._root)
+        except Refused as error:
+            if (self._root / "meta" / "info.json").exists() or any(each.field == "format" for each in error.faults):
+                raise
+            return None
+        if info.task_name.strip() != self._told.task_name.strip():
+            found = f"task {self._told.task_name!r} in the folder of task {info.task_name!r}"
+            raise Refused([Fault(self._root.name, "task_name", found, "another name", path=str(self._root))])
+        return info
+
+    @staticmethod
+    def _is_finished(number: int, known: Set[int], info: Info | None) -> bool:
+        return number in known or number <= (info.last_number if info else 0)
+
+    def _refuse_taken(self, number: int, *, finished: bool) -> None:
+        if not 1 <= number <= numbers.MOST:
+            self._refuse(number, "no number of an episode", "one from 1 on")
+        if finished:
+            self._refuse(number, "finished before", "a new number, or again=True to replace it")
+        table = read_table(self._layout.row(number))
+        if table is not None and is_shard(table):
+            self._refuse(number, "its row in a file of many", "a file of its own; `split-episodes` parts them")
+
+    def _refuse(self, number: int, found: str, expected: str) -> NoReturn:
+        raise Refused([Fault(self._root.name, f"episode {number}", found, expected, path=str(self._root))])
