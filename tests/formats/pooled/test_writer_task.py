@@ -343,7 +343,7 @@ def test_legacy_or_damaged_statistics_are_made_anew_once_without_counting_the_ne
         assert (block["count"], block["mean"][0]) == (8, pytest.approx(1.5))
 
 
-def test_files_get_their_names_in_the_contracts_order_and_the_marker_goes_last(
+def test_the_row_gets_its_name_first_then_the_others_in_the_contracts_order_and_the_marker_goes_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sheet, section 4."""
@@ -366,9 +366,9 @@ def test_files_get_their_names_in_the_contracts_order_and_the_marker_goes_last(
         record(recorder)
     assert done == [
         ".finishing.json",
+        "episode-000.parquet",  # row, which has the scales
         "episode-000.mp4",
         "episode-000.parquet",  # data
-        "episode-000.parquet",  # row
         "info.json",
         "stats.json",
         "tasks.jsonl",
