@@ -25,6 +25,7 @@ from benchmarks.usual import files_of_one_run, measure_usual, our_video
 from benchmarks.usual_path import SETTINGS
 from benchmarks.work import OtherOptions, work_folder
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.formats.pooled.check import check
 from quickdraw.sim.film import count_pictures
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -211,3 +212,23 @@ def test_extras_are_measured_on_every_picture_of_every_camera(tmp_path: Path) ->
     assert (found["pictures"]["cubes and colours"], found["pictures"]["colours"]) == (cubes, rows - cubes)
     for name, cpu_s in found["cpu_s"].items():
         assert f"{cpu_s / found['pictures'][name] * 1e3:.3f}" in result.stdout, name
+
+
+def test_pooled_tasks_are_measured_beside_a_plain_script_on_as_many_episodes_as_were_asked_for(tmp_path: Path) -> None:
+    options = ["--episodes", "4", "--rows", "10", "--repeats", "2"]
+    result = bench("pooled", *options, "--folder", "work", "--json", "pooled.json", folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    rates = {each["name"]: each for each in json.loads((tmp_path / "pooled.json").read_text())["rates"]}
+    assert list(rates) == [
+        "decode int16x100",
+        "decode float32",
+        "read int16x100",
+        "read float32",
+        "check",
+        "open",
+    ]
+    assert rates["check"]["units"] == rates["open"]["units"] == 4
+    for rate in rates.values():
+        assert len(rate["plain_s"]) == len(rate["ours_s"]) == 2
+        assert rate["ratio"] == pytest.approx(median(rate["plain_s"]) / median(rate["ours_s"]))
+    assert check(tmp_path / "work/bench", deep=True).passes(strict=True)
