@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,12 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
 from quickdraw.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
+COMMAND = "from quickdraw.cli.main import app; app()"
 TOOLS = ("info", "check", "show", "align", "pack", "delete", "repair-scale", "split-episodes", "recalc-stats")
 OF_EPISODES = ("show", "align", "pack", "delete")
 
@@ -97,6 +101,37 @@ def test_info_tells_n_beside_file_number_and_name(sample_pooled: Path) -> None:
     words = run("info", task).stdout
     assert "1001      1     0  _ep000000    25" in words
     assert "next N   3 (freed by an aborted recording: 3)" in words
+
+
+def test_info_counts_dropped_frames(copied: Callable[[str], Path]) -> None:
+    task = copied("two_slots")
+    path = next((task / "meta/episodes/chunk-000").iterdir())
+    table = pq.read_table(path)
+    stats = pa.array([json.dumps({"a": 3, "b": 4, "wait_ms": 900, "imu_overflow": 50})], pa.string())
+    at = table.column_names.index("drop_stats")
+    pq.write_table(table.set_column(at, "drop_stats", stats), path)
+    assert document("info", task)["episodes"][0]["dropped_frames"] == 7
+    head, row = run("info", task).stdout.splitlines()[-2:]
+    assert head.split()[6] == "dropped"
+    assert row.split()[6] == "7"
+
+
+def test_a_task_given_as_the_folder_one_stands_in_has_its_name(
+    copied: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = copied("two_slots")
+    monkeypatch.chdir(task)
+    assert run("info", Path()).stdout.startswith("two_slots: ")
+    assert document("info", Path())["folder"] == str(task)
+    (out := tmp_path / "out").mkdir()
+    packed = document("pack", Path(), "--episode", "1", "--out", str(out))
+    assert packed["form"] == {"name": "two_slots", "episode_index": "0"}
+    assert packed["archive"] == str(out / "two_slots_ep000000.zip")
+    monkeypatch.chdir(out)
+    assert document("pack", Path("../two_slots/"), "--episode", "1")["archive"] == "two_slots_ep000000.zip"
+    shown = document("show", Path("../two_slots/meta/.."), "--episode", "1")
+    assert shown["sheet"] == "two_slots_episode_000001.png"
+    assert {path.name for path in out.iterdir()} == {"two_slots_ep000000.zip", "two_slots_episode_000001.png"}
 
 
 def test_info_names_what_an_episode_lacks(sample_pooled: Path) -> None:
@@ -267,7 +302,72 @@ def test_the_contracts_own_names_are_doors(
 
 
 def test_the_migration_door_does_one_job(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "scripts/migrate_pooled_storage.py"), "--restore", str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert result.returncode == 2
-    assert "--restore" in result.stderr
+    door = [sys.executable, str(ROOT / "scripts/migrate_pooled_storage.py")]
+    for arguments in (["--split-episodes", "--restore", str(tmp_path)], [str(tmp_path)], [str(tmp_path), "--apply"]):
+        result = subprocess.run([*door, *arguments], capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 2
+        assert ("--restore" if len(arguments) == 3 else "only --split-episodes is built") in result.stderr
+
+
+@pytest.mark.parametrize("tool", ["info", "check"])
+def test_an_answer_that_cannot_be_written_is_no_traceback(tool: str, sample_pooled: Path) -> None:
+    command = [sys.executable, "-c", COMMAND, "pooled", tool, str(sample_pooled / "recordings/umi_pick")]
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == "failed: the answer cannot be written: No space left on device"
+
+
+def test_names_in_any_script_are_shown_where_the_terminal_knows_ascii(sample_pooled: Path) -> None:
+    command = [sys.executable, "-c", COMMAND, "pooled", "info", str(sample_pooled / "recordings/手套_抓取")]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0
+    assert result.stdout.startswith("\\u624b\\u5957_\\u6293\\u53d6: 4 episodes")
+
+
+@pytest.mark.parametrize("tool", ["show", "pack"])
+def test_nothing_is_put_into_the_task(
+    tool: str, copied: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = copied("two_slots")
+    before = digest(task)
+    monkeypatch.chdir(task)
+    result = run(tool, Path(), "--episode", "1")
+    assert result.exit_code == 2
+    assert "a place outside the task's folder" in result.stderr
+    assert digest(task) == before
+
+
+def test_what_is_no_json_in_info_json_is_none_in_the_answer(copied: Callable[[str], Path]) -> None:
+    task = copied("two_slots")
+    path = task / "meta/info.json"
+    found = json.loads(path.read_text()) | {"app_version": float("nan"), "sensors": [float("inf"), "left_glove"]}
+    path.write_text(json.dumps(found))
+
+    def none(constant: str) -> None:
+        raise AssertionError(constant)
+
+    answer = json.loads(run("info", task, "--json").stdout, parse_constant=none)
+    assert (answer["app_version"], answer["sensors"]) == (None, ["left_glove"])
+
+
+def test_a_damaged_video_is_a_document_too(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    task = copied("two_slots")
+    film = task / "videos/chunk-000/a_rgb/episode-000.mp4"
+    film.write_bytes(film.read_bytes()[:1000])
+    result = run("show", task, "--episode", "1", "--json", "--out", str(tmp_path / "a.png"))
+    assert result.exit_code == 2
+    (fault,) = json.loads(result.stdout)["refused"]
+    assert fault["path"] == str(film)
+
+
+def test_a_link_is_not_packed(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    task = copied("two_slots")
+    (tmp_path / "secret").write_text("secret")
+    (task / "meta/tasks.jsonl").unlink()
+    (task / "meta/tasks.jsonl").symlink_to(tmp_path / "secret")
+    result = run("pack", task, "--episode", "1", "--out", str(tmp_path / "a.zip"))
+    assert result.exit_code == 2
+    assert f"a link to {tmp_path / 'secret'}" in result.stderr
+    assert not (tmp_path / "a.zip").exists()

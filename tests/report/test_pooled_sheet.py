@@ -13,12 +13,13 @@ import cv2
 import imageio_ffmpeg
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.errors import Refused, VideoError
-from quickdraw.formats.pooled.depth import DepthWriter
 from quickdraw.formats.pooled.reader import Task
+from quickdraw.formats.pooled.recording.depth_writer import DepthWriter
 from quickdraw.report import drawing
 from quickdraw.report.drawing import (
     CURVES,
@@ -204,6 +205,77 @@ def test_samples_before_the_first_frame_are_told_and_not_drawn_at_the_edge(
     assert [text for text, _, _ in words if expected in text and text.startswith("imu, ")]
 
 
+def change(path: Path, name: str, spoil: Callable[[pa.Array], pa.Array]) -> None:
+    """A column of a data file, as one array, put back spoilt."""
+    table = pq.read_table(path)
+    column = spoil(table[name].combine_chunks())
+    pq.write_table(table.set_column(table.column_names.index(name), name, column), path)
+
+
+MAGENTA = (255, 0, 255)
+
+
+def test_what_is_not_finite_is_magenta_and_told_and_the_rest_is_drawn_as_ever(
+    copied: Callable[[str], Path], words: list[tuple[str, tuple[int, int], int]]
+) -> None:
+    root, matrix = copied("umi_pick"), "observation.gripper_left_force_matrix"
+
+    def spoilt(column: pa.Array) -> pa.Array:
+        values = column.values.to_numpy().copy().reshape(-1, 250, 250, 3)
+        values[:, :50, :, 2], values[:, 60, 60, 2] = np.nan, np.inf
+        return pa.ListArray.from_arrays(column.offsets, pa.array(values.reshape(-1)))
+
+    whole = sheet(Task.open(root).episode(4))
+    most = next(text for text, _, _ in words if text.endswith(" mN") and text.startswith("+"))
+    words.clear()
+    change(root / "data/chunk-000/episode-003.parquet", matrix, spoilt)
+    picture = sheet(Task.open(root).episode(4))
+    shown = [text for text, _, _ in words]
+    assert picture.shape == whole.shape
+    assert sum(bool(re.fullmatch(r"sum -?\d+ mN, 12501 not finite", text)) for text in shown) == 6
+    assert most in shown
+    odd = (picture == MAGENTA).all(axis=-1)
+    assert odd.sum() == pytest.approx(6 * TILE_PX * TILE_PX / 5, rel=0.05)
+    top = int(np.flatnonzero(odd.any(axis=1))[0])
+    below = slice(top + TILE_PX // 2, top + TILE_PX)
+    np.testing.assert_array_equal(picture[below], whole[below])
+
+
+def test_a_glove_without_numbers_in_some_cells_is_drawn_too(
+    copied: Callable[[str], Path], words: list[tuple[str, tuple[int, int], int]]
+) -> None:
+    def spoilt(column: pa.Array) -> pa.Array:
+        values = column.values.to_numpy().copy().reshape(-1, 256)
+        values[:, :16], values[0] = np.nan, np.inf
+        return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), 256)
+
+    root = copied("two_slots")
+    change(root / "data/chunk-000/episode-000.parquet", "observation.left_glove", spoilt)
+    odd = (sheet(Task.open(root).episode(1)) == MAGENTA).all(axis=-1).sum()
+    told = [text for text, _, _ in words if "not finite" in text]
+    assert told[0] == "max -inf, 256 not finite"
+    assert [text.split(", ")[1] for text in told] == ["256 not finite"] + ["16 not finite"] * 5
+    assert odd == pytest.approx(TILE_PX * TILE_PX * (1 + 5 / 16), rel=0.05)
+
+
+def test_curves_begin_with_the_episode_where_its_first_rows_have_no_stamp(
+    copied: Callable[[str], Path], words: list[tuple[str, tuple[int, int], int]]
+) -> None:
+    root = copied("手套_抓取")
+
+    def inertial() -> str:
+        words.clear()
+        sheet(Task.open(root).episode(1001))
+        return next(text for text, _, _ in words if text.startswith("imu, gyroscope"))
+
+    def spoilt(column: pa.Array) -> pa.Array:
+        return pa.array([0, 0, *column.to_pylist()[2:]])
+
+    expected = inertial()
+    change(root / "data/chunk-001/episode-000.parquet", "hardware_ns", spoilt)
+    assert inertial() == expected
+
+
 def test_two_files_of_a_slot_and_a_damaged_video_are_no_sheet(copied: Callable[[str], Path]) -> None:
     root = copied("two_slots")
     video = root / "videos/chunk-000/a_rgb/episode-000.mp4"
@@ -260,6 +332,33 @@ def test_a_sheet_is_written_as_the_picture_it_is(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cv2.imdecode(content, cv2.IMREAD_COLOR)[..., ::-1], picture)
     with pytest.raises(Refused, match="cannot be written"):
         write_png(tmp_path / "new", picture)
+
+
+def test_a_disk_that_is_full_keeps_the_sheet_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "a.png"
+    place.write_bytes(b"older")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_png(place, np.zeros((4, 4, 3), np.uint8))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a.png": b"older"}
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("frame_index", pa.array([{"a": 1}] * 12)), ("wall_time", pa.array([float("nan")] * 12, pa.float64()))],
+    ids=["structs", "nan"],
+)
+def test_key_columns_that_are_none_are_refused(copied: Callable[[str], Path], column: str, values: Any) -> None:
+    root = copied("umi_pick")
+    path = root / "data/chunk-000/episode-000.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.schema.get_field_index(column), column, values), path)
+    with pytest.raises(Refused, match=column):
+        sheet(Task.open(root).episode(1))
 
 
 def test_a_task_that_is_the_current_folder_has_its_name(

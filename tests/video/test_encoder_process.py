@@ -189,7 +189,7 @@ def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
 def test_an_encoder_that_is_killed_is_an_error(tmp_path: Path) -> None:
     encoder = rgb(tmp_path / "a.mp4")
     encoder.write(picture())
-    os.kill(encoder.pid, signal.SIGKILL)
+    os.kill(encoder._process.pid, signal.SIGKILL)
     with pytest.raises(VideoError, match="SIGKILL"):
         write_all(encoder, map(picture, range(50)))
     with pytest.raises(VideoError, match="SIGKILL"):
@@ -325,7 +325,7 @@ with EncoderProcess(Path(sys.argv[1]), RGB, height_px=96, width_px=160, fps=30.0
     for number in range(25):
         encoder.write(np.full((96, 160, 3), 10 * number, np.uint8))
     try:
-        print(encoder.pid, flush=True)
+        print(encoder._process.pid, flush=True)
         time.sleep(300)
     except KeyboardInterrupt:
         encoder.write(np.full((96, 160, 3), 255, np.uint8))

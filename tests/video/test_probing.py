@@ -32,7 +32,7 @@ def test_a_stream_tells_its_codec_size_rate_and_range(tools: Any, tmp_path: Path
         lossless(tools, tmp_path / "b.mkv"),
     )
     (found,) = streams(colour)
-    assert (found.index, found.codec, found.pix_fmt, found.tag) == (0, "h264", "yuv420p", "avc1")
+    assert (found.index, found.codec, found.pix_fmt) == (0, "h264", "yuv420p")
     assert (found.height, found.width, found.fps) == (tools.height, tools.width, 30.0)
     (found,) = streams(depth)
     assert (found.codec, found.pix_fmt, found.color_range) == ("ffv1", "gray16le", "pc")
@@ -48,7 +48,7 @@ def test_each_stream_of_a_file_is_told_and_read_by_its_number(tools: Any, tmp_pa
     assert len([as_rgb(each) for each in pictures(path)]) == 5
     with pytest.raises(VideoError, match="no video in stream 1"):
         list(pictures(path, 1))
-    assert counts(path) == (5, COUNT)
+    assert counts(path) == {0: 5, 2: COUNT}
 
 
 def test_gray_is_never_made_of_another_format(tools: Any, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -38,4 +40,7 @@ def main(*, version: _Version = False) -> None:
 
     Datasets are built by: python -m quickdraw.data.processors --help
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names in any script are shown even where the terminal knows few
+            stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's end is an interruption like Ctrl-C

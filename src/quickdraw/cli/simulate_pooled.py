@@ -20,7 +20,7 @@ def pooled(root: _Root, *, seed: _Seed = 0, defects: _Defects = False) -> None:
     Two gloves with a 400 Hz IMU, a gripper whose matrices and depth come in every layout, and a recording of two
     cameras; none of them has a fault. Prints ROOT when done.
     """
-    from quickdraw.errors import Refused
+    from quickdraw.errors import Refused, VideoError
     from quickdraw.sim.pooled.recordings import require_empty
 
     try:
@@ -29,6 +29,9 @@ def pooled(root: _Root, *, seed: _Seed = 0, defects: _Defects = False) -> None:
     except (Refused, NotADirectoryError) as refusal:
         typer.echo(f"Error: {refusal}", err=True)
         raise typer.Exit(2) from None
+    except (OSError, VideoError) as error:
+        typer.echo(f"failed: {error}", err=True)
+        raise typer.Exit(1) from None
     typer.echo(str(root))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,14 +22,35 @@ def aside(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
 
 
+def lay_aside(path: Path, pieces: Iterable[bytes]) -> Path:
+    """Put all of `pieces` on the disk under the hidden name of `path`, which is returned; nothing, where that fails.
+
+    What is there goes first: a link would be followed, and a pipe would wait for its other end. A folder stays, and
+    IsADirectoryError is raised.
+    """
+    fresh = aside(path)
+    if os.path.lexists(fresh):
+        fresh.unlink()
+    try:
+        with fresh.open("xb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)  # on a full disk it would keep what the next one needs
+        raise
+    return fresh
+
+
 def write_aside(path: Path, pieces: Iterable[bytes]) -> None:
     """Put a file to `path` that is whole at every moment: what was there, or all of `pieces`."""
-    fresh = aside(path)
-    with fresh.open("wb") as file:
-        file.writelines(pieces)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    fresh = lay_aside(path, pieces)
+    try:
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def sync_tree(root: Path) -> None:

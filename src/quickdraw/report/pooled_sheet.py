@@ -5,7 +5,7 @@ Columns of pictures are frames evenly spread over the episode; what is not sampl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,18 +14,19 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.grid import Float64
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
+from quickdraw.formats.durable import write_aside
 from quickdraw.formats.pooled import series
 from quickdraw.formats.pooled.clock import ClockClass, classify
-from quickdraw.formats.pooled.columns import FORCE, IMU, MATRIX, TRAJECTORY, is_glove
+from quickdraw.formats.pooled.columns import FORCE, IMU, MATRIX, TRAJECTORY, gripper_of, is_glove
 from quickdraw.formats.pooled.depth_codes import MAX_MM, MIN_MM, quantise, shade
-from quickdraw.formats.pooled.reader import Episode, Slot
+from quickdraw.formats.pooled.reader import Episode, Video
 from quickdraw.report.drawing import COLUMNS, TILE_PX, Curve, Rgb, Scale, Tile, band, chart, line, readable, times
-from quickdraw.video.probing import counts
 
-Float64 = npt.NDArray[np.float64]
 DEPTH_TICKS_MM: Final = (100, 200, 500, 1000, 2000, 5000)
 AXES: Final = ("x", "y", "z")
+NOT_FINITE: Final = (255, 0, 255)
 # Forces: blue below 0, black at 0, orange above.
 SIGNED: Final = np.stack(
     [np.interp(np.linspace(-1, 1, 255), (-1, -0.5, 0, 0.5, 1), levels)
@@ -52,11 +53,11 @@ def sheet(episode: Episode) -> Rgb:
 
     Everything has its unit where the contract names one. Raises Refused and VideoError where a file cannot be read.
     """
-    slots = episode.slots()
-    instants = _instants(episode, slots)
+    videos = episode.slots()
+    instants = _instants(episode, videos)
     parts = [line(_title(episode, instants), size=0.7, height_px=36), times(instants.times_s)]
-    for slot in slots.values():
-        parts.append((_depth if slot.kind == "depth" else _colour)(episode, slot, instants))
+    for video in videos.values():
+        parts.append((_depth if video.kind == "depth" else _colour)(episode, video, instants))
     if episode.files.data is not None:
         parts += _matrices(episode, instants)
         parts += _gloves(episode, instants)
@@ -65,19 +66,22 @@ def sheet(episode: Episode) -> Rgb:
 
 
 def write_png(path: Path, picture: Rgb) -> None:
-    """Write `(H, W, 3)` uint8 RGB as a PNG; its folder is made. Raises Refused where the place cannot be written to."""
+    """Write `(H, W, 3)` uint8 RGB as a PNG, whole or not at all; its folder is made.
+
+    Raises Refused where `path` can be no file, OSError where the disk does not take it.
+    """
     content = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
+        write_aside(path, [content])
+    except (PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError) as error:
         found = f"cannot be written ({error.strerror})"
         raise Refused([Fault(COMMAND_LINE, "PNG", found, "a place for a file", path=str(path))]) from error
 
 
 def _title(episode: Episode, instants: _Instants) -> str:
     """The task's name stays out of a picture whose font cannot write it."""
-    name = episode.info.layout.root.resolve().name
+    name = episode.info.layout.task
     words = [name] if name.isascii() else []
     suffix = episode.info.layout.place(episode.number).suffix
     words += [f"episode {episode.number} ({suffix})", f"{instants.count} frames, {instants.end_s:.2f} s"]
@@ -86,15 +90,15 @@ def _title(episode: Episode, instants: _Instants) -> str:
     return "   ".join(words)
 
 
-def _instants(episode: Episode, slots: dict[str, Slot]) -> _Instants:
+def _instants(episode: Episode, videos: dict[str, Video]) -> _Instants:
     if episode.files.data is None:
-        count = max((counts(slot.path)[-1] for slot in slots.values()), default=0)
+        count = max((video.picture_count() for video in videos.values()), default=0)
         at_s = np.arange(count) / episode.info.fps
         first: npt.NDArray[Any] = np.zeros(0, np.int64)
     else:
-        frame_index = episode.data.column("frame_index")
-        first = np.unique(frame_index, return_index=True)[1]
-        count, at_s = len(first), episode.elapsed_s()[first]
+        elapsed_s = episode.elapsed_s()
+        first = np.unique(episode.data.column("frame_index"), return_index=True)[1]
+        count, at_s = len(first), elapsed_s[first]
     chosen = (
         np.unique(np.linspace(0, count - 1, min(COLUMNS, count)).round().astype(int)) if count else np.zeros(0, int)
     )
@@ -107,25 +111,25 @@ def _instants(episode: Episode, slots: dict[str, Slot]) -> _Instants:
     )
 
 
-def _colour(episode: Episode, slot: Slot, instants: _Instants) -> Rgb:
-    count = counts(slot.path)[0]
-    found = _chosen(episode.frames(slot.name), set(instants.frames))
+def _colour(episode: Episode, video: Video, instants: _Instants) -> Rgb:
+    count = video.picture_count()
+    found = _chosen(episode.frames(video.slot), set(instants.frames))
     tiles = [
         Tile(found.get(frame), f"frame {frame}" if frame in found else f"frame {frame}: no picture")
         for frame in instants.frames
     ]
     size = "x".join(map(str, _size(found.values())))
-    return band(f"{readable(slot.name)}: colour {size}, {count} pictures", tiles)
+    return band(f"{readable(video.slot)}: colour {size}, {count} pictures", tiles)
 
 
-def _depth(episode: Episode, slot: Slot, instants: _Instants) -> Rgb:
+def _depth(episode: Episode, video: Video, instants: _Instants) -> Rgb:
     """Depth that is shorter than the episode lacks its head: nothing is written before the first picture comes."""
-    count = counts(slot.path)[-1]
+    count = video.picture_count()
     late = max(0, instants.count - count)
-    found = _chosen(episode.depth(slot.name), {frame - late for frame in instants.frames})
+    found = _chosen(episode.depth(video.slot), {frame - late for frame in instants.frames})
     tiles = [_depth_tile(found.get(frame - late)) for frame in instants.frames]
     size = "x".join(map(str, _size(found.values())))
-    label = f"{readable(slot.name)}: depth [mm] {size}, {count} pictures; black: no depth"
+    label = f"{readable(video.slot)}: depth [mm] {size}, {count} pictures; black: no depth"
     ticks = [(float(np.log(mm / MIN_MM) / np.log(MAX_MM / MIN_MM)), f"{mm} mm") for mm in DEPTH_TICKS_MM]
     return band(label, tiles, Scale(_jet(np.arange(256, dtype=np.uint8)[None])[0], tuple(ticks)))
 
@@ -150,7 +154,7 @@ def _matrices(episode: Episode, instants: _Instants) -> Iterator[Rgb]:
             for at, row in enumerate(instants.rows):
                 if sample.row <= row:
                     planes[at] = sample.mn[..., 2].copy()
-        most = max((float(np.abs(plane).max()) for plane in planes if plane is not None), default=0.0) or 1.0
+        most = _most(np.abs(plane) for plane in planes if plane is not None)
         says = {"row": "its row", "info": "info.json", "type": "its type", "unscaled": "nobody"}[source]
         label = f"{_short(column)}: fz [mN], latest of {samples} samples; scale {scale}, told by {says}"
         ends = tuple(
@@ -162,25 +166,43 @@ def _matrices(episode: Episode, instants: _Instants) -> Iterator[Rgb]:
 def _matrix_tile(plane: npt.NDArray[np.float32] | None, most: float) -> Tile:
     if plane is None:
         return Tile(None, "no sample yet")
-    small = cv2.resize(plane, (TILE_PX, TILE_PX), interpolation=cv2.INTER_AREA)
-    levels = np.clip(np.rint((small / most + 1) * 127), 0, 254).astype(int)
-    return Tile(SIGNED[levels], f"sum {float(plane.sum(dtype=np.float64)):.0f} mN")
+    sound = np.isfinite(plane)
+    size, known = (TILE_PX, TILE_PX), np.where(sound, plane, 0)
+    small = cv2.resize(known, size, interpolation=cv2.INTER_AREA)
+    picture = SIGNED[np.clip(np.rint((small / most + 1) * 127), 0, 254).astype(int)]
+    picture[cv2.resize((~sound).astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0] = NOT_FINITE
+    return Tile(picture, f"sum {float(known.sum(dtype=np.float64)):.0f} mN{_others(sound)}")
 
 
 def _gloves(episode: Episode, instants: _Instants) -> Iterator[Rgb]:
     data = episode.data
     for column in data.names:
         values = data.column(column) if is_glove(column) else np.zeros(0)
-        if values.ndim != 2 or values.shape[1] != 256:
+        if values.ndim != 2 or values.shape[1] != 256 or not np.issubdtype(values.dtype, np.floating):
             continue
         pictures = [values[row].reshape(16, 16) for row in instants.rows]
-        most = max((float(each.max()) for each in pictures), default=0.0) or 1.0
-        tiles = [
-            Tile(_inferno(np.clip(each / most * 255, 0, 255).astype(np.uint8)), f"max {each.max():.3g}", blocky=True)
-            for each in pictures
-        ]
+        most = _most(pictures)
+        tiles = [_glove_tile(each, most) for each in pictures]
         colours = _inferno(np.arange(256, dtype=np.uint8)[None])[0]
         yield band(f"{_short(column)}: 16x16, units as recorded", tiles, Scale(colours, ((0, "0"), (1, f"{most:.3g}"))))
+
+
+def _glove_tile(values: npt.NDArray[Any], most: float) -> Tile:
+    sound = np.isfinite(values)
+    known = np.where(sound, values, 0)
+    picture = _inferno(np.clip(known / most * 255, 0, 255).astype(np.uint8))
+    picture[~sound] = NOT_FINITE
+    return Tile(picture, f"max {known.max(where=sound, initial=-np.inf):.3g}{_others(sound)}", blocky=True)
+
+
+def _most(pictures: Iterable[npt.NDArray[Any]]) -> float:
+    """The largest finite value of all; 1 where it is none above 0, to divide by."""
+    largest = (float(each.max(where=np.isfinite(each), initial=0)) for each in pictures)
+    return max(largest, default=0.0) or 1.0
+
+
+def _others(sound: npt.NDArray[np.bool_]) -> str:
+    return "" if sound.all() else f", {int((~sound).sum())} not finite"
 
 
 def _curves(episode: Episode, instants: _Instants) -> Iterator[Rgb]:
@@ -205,7 +227,7 @@ def _curves(episode: Episode, instants: _Instants) -> Iterator[Rgb]:
         label += " at the time of their rows" if force.ns is not None else " without stamps, where 0 may be none"
         yield drawn(label, ("fx", "fy", "fz"), at_s[there], force.mn[there])
     for column in filter(TRAJECTORY.fullmatch, data.names):
-        path = episode.trajectory(int(column.split("_")[1]) if "gripper_" in column else 1)
+        path = episode.trajectory(gripper_of(column))
         there = path.ns != 0
         label = f"{_short(column)} [m], {int(there.sum())} of {len(there)} points, which have a stamp"
         yield drawn(label, AXES, _seconds(episode, path.ns[there], at_s), path.points[there, 1:4])
@@ -217,7 +239,8 @@ def _seconds(episode: Episode, stamps: npt.NDArray[np.int64], at_s: Float64) -> 
     if not len(stamps) or not len(clock):
         return np.zeros(len(stamps))
     if classify(clock) is ClockClass.HW64:
-        return np.asarray((stamps - clock[0]) / 1e9 + at_s[0], np.float64)
+        first = int(np.flatnonzero(clock)[0])  # the first rows may have no stamp
+        return np.asarray((stamps - clock[first]) / 1e9 + at_s[first], np.float64)
     return np.asarray((stamps - stamps[0]) / 1e9, np.float64)
 
 

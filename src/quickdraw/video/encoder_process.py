@@ -67,11 +67,6 @@ class EncoderProcess:
             self._told.close()
             raise VideoError(str(path), f"ffmpeg cannot be started ({error})", "an ffmpeg that runs") from error
 
-    @property
-    def pid(self) -> int:
-        """Of the process."""
-        return self._process.pid
-
     def write(self, picture: npt.NDArray[Any]) -> None:
         """Give it the next picture, of the encoder's shape and dtype; returns when the process has taken it.
 
@@ -111,7 +106,7 @@ class EncoderProcess:
         try:
             if code != 0:
                 raise self._ended(code)
-            found = counts(self.path)
+            found = tuple(counts(self.path).values())
             if found != (self.written,) * self.encoder.streams:
                 told = ", ".join(map(str, found)) or "no"
                 raise VideoError(str(self.path), f"{told} pictures in the finished file", f"{self.written} as written")
@@ -151,13 +146,15 @@ class EncoderProcess:
 
     def _ended(self, code: int) -> VideoError:
         how = f"ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
-        said = "" if self._told.closed else self._last_words()
+        said = self._last_words()
         found = f"ffmpeg {how} after {self.written} pictures" + (f": {said}" if said else "")
         return VideoError(str(self.path), found, f"a {self.encoder.codec} file of every picture")
 
     def _last_words(self) -> str:
-        self._told.seek(max(0, self._told.seek(0, os.SEEK_END) - MOST_TOLD))
-        return " | ".join(self._told.read().decode(errors="replace").split("\n")).strip(" |")
+        with contextlib.suppress(ValueError):  # closed: another thread has killed the process, which is no news then
+            self._told.seek(max(0, self._told.seek(0, os.SEEK_END) - MOST_TOLD))
+            return " | ".join(self._told.read().decode(errors="replace").split("\n")).strip(" |")
+        return ""
 
 
 def _signal_name(number: int) -> str:

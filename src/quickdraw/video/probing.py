@@ -22,7 +22,7 @@ class StreamFacts:
     """One video stream of a file.
 
     `index` counts all streams of the file, video or not, from 0, as `decoding.pictures` takes it. `codec` and `pix_fmt`
-    are ffmpeg's names, `tag` the four letters the container calls the codec by. `fps` is 0 where it is not told.
+    are ffmpeg's names. `fps` is 0 where it is not told.
     `color_range` is `pc` (full), `tv` (limited) or `unknown`.
     """
 
@@ -33,7 +33,6 @@ class StreamFacts:
     height: int
     fps: float
     color_range: str
-    tag: str = ""
 
 
 def streams(path: Path) -> tuple[StreamFacts, ...]:
@@ -60,12 +59,11 @@ def _facts(path: Path, stream: VideoStream) -> StreamFacts:
         height=context.height,
         fps=float(stream.average_rate or 0),
         color_range=RANGES.get(int(context.color_range or 0), NOT_TOLD),
-        tag=str(context.codec_tag),
     )
 
 
-def counts(path: Path) -> tuple[int, ...]:
-    """How many pictures each video stream holds, by reading the file through without decoding it.
+def counts(path: Path) -> dict[int, int]:
+    """How many pictures each video stream holds, by its `index`, by reading the file through without decoding it.
 
     A picture is a packet; what the headers claim is not asked. Raises VideoError where the file cannot be read.
     """
@@ -76,4 +74,4 @@ def counts(path: Path) -> tuple[int, ...]:
                 found[packet.stream.index] += packet.size > 0  # an empty packet ends each stream
     except FFmpegError as error:
         raise VideoError(str(path), f"unreadable ({error.strerror})", "a whole, playable video file") from error
-    return tuple(found.values())
+    return found

@@ -147,6 +147,9 @@ INCOMPLETE: list[tuple[str, Callable[[Any], object]]] = [
     ("video of cam: found episode-001.avi", lambda t: t.video(2).rename(t.video(2).with_suffix(".avi"))),
     ("video of cam: found episode-001.mkv, episode-001.mp4",
      lambda t: t.video(2).with_suffix(".mkv").write_bytes(b"x")),
+    ("video of cam: found .*cut off", lambda t: t.video(2).write_bytes(t.video(2).read_bytes()[:-700])),
+    ("video of depth: found .*cut off",
+     lambda t: t.video(2, "depth").write_bytes(t.video(2, "depth").read_bytes()[:-700])),
     ("stats.json: found nothing", lambda t: (t.root / "meta/stats.json").unlink()),
     ("tasks.jsonl: found nothing", lambda t: (t.root / "meta/tasks.jsonl").unlink()),
     ("info.json: found nothing", lambda t: (t.root / "meta/info.json").unlink()),
@@ -223,3 +226,19 @@ def test_an_older_archive_stays_until_the_new_one_is_whole(
     packed(tiny.root, 1, path)
     with zipfile.ZipFile(path) as file:
         assert json.loads(file.read("meta/info.json"))["app_version"] == "9"
+
+
+@pytest.mark.parametrize("given", [".", "../tiny/", "meta/.."])
+def test_a_zip_bears_the_folders_name_however_the_task_was_given(
+    tiny: Any, tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny.root)
+    out = tmp_path / "out"
+    out.mkdir()
+    path = packed(Path(given), 2, out)
+    assert path == out / "tiny_ep000001.zip"
+    with zipfile.ZipFile(path) as file:
+        assert file.namelist()[0] == "videos/chunk-000/cam/episode-001.mp4"
+    with pytest.raises(Refused) as refusal:
+        packed(Path(given), 9, out)
+    assert {fault.where for fault in refusal.value.faults} == {"tiny: episode 9 (_ep000008)"}

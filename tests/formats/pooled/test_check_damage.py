@@ -223,7 +223,7 @@ def test_a_slot_that_is_no_plain_name_is_told(tiny: Any) -> None:
 
 
 def test_a_pipe_in_place_of_a_file_does_not_hold_it_up(tiny: Any) -> None:
-    for path, rule in ((tiny.data(2), "data-unreadable"), (tiny.row(2), "row-unreadable")):
+    for path, rule in ((tiny.data(2), "data-missing"), (tiny.row(2), "row-unreadable")):
         before = path.read_bytes()
         path.unlink()
         os.mkfifo(path)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -193,6 +195,37 @@ def test_what_is_no_part_of_the_format_is_never_mentioned(tiny: Any) -> None:
     (root / "videos/chunk-000/cam_aux").mkdir()
     (root / "videos/chunk-000/cam_aux/episode-000.mp4").write_bytes(b"x")
     assert check(root, deep=True).findings == ()
+
+
+def test_streams_beside_a_slots_own_are_no_episode_and_no_strays(tiny: Any) -> None:
+    videos = tiny.root / "videos/chunk-000"
+    for name in ("cam_aux/index.json", "cam_aux/episode-7.mp4", "cam_aux_2/episode-004.mp4", "cam/episode-005_aux.mp4",
+                 "cam_aux/a\\b/c", "cam/episode-008.aux.mp4"):  # fmt: skip
+        (videos / name).parent.mkdir(parents=True, exist_ok=True)
+        (videos / name).write_bytes(b"x")
+    report = check(tiny.root, deep=True)
+    assert report.findings == ()
+    assert report.episodes == 3
+    delete_files(tiny, 3)
+    (videos / "cam_aux/episode-002.mp4").write_bytes(b"x")
+    assert found(tiny) == [("row-without-files", 3, f"{ROWS}/episode-002.parquet")]
+
+
+def test_folders_and_pipes_under_an_episodes_name_are_strays(tiny: Any) -> None:
+    for path in (tiny.data(7), tiny.video(8)):
+        path.mkdir()
+    os.mkfifo(tiny.video(9))
+    assert [(rule, number) for rule, number, _ in found(tiny)] == [("stray-file", None)] * 3
+    assert check(tiny.root).episodes == 3
+
+
+@pytest.mark.parametrize("given", [".", "../tiny/", "meta/.."])
+def test_sessions_are_known_by_the_folders_name_however_it_is_given(
+    tiny: Any, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tiny.root / "tiny_000001").mkdir()
+    monkeypatch.chdir(tiny.root)
+    assert [each.rule for each in check(Path(given)).findings] == ["leftover-v10"]
 
 
 def test_a_number_beyond_its_chunk_is_misplaced_and_not_taken_for_another(tiny: Any) -> None:

@@ -224,3 +224,84 @@ def test_every_template_of_a_description_leads_to_the_files_that_were_recorded(
     assert (task / info["video_path"].format(c=chunk, f=file, **place)).is_file()
     row = pq.read_table(task / info["episodes_path"].format(c=chunk, f=file)).to_pylist()
     assert [each["episode_index"] for each in row] == [number]
+
+
+def deliver(made: Recorder, value: float) -> None:
+    """A sample of every sensor there is."""
+    made.add_glove("left_glove", np.full(256, value))
+    made.add_glove_imu("left_glove", np.full((16, 4), value), np.ones(16))
+    made.add_force("left", [value] * 3, HW0)
+    made.add_force_matrix("left", np.full((250, 250, 3), value), HW0)
+    made.add_gripper_state([value] * 3)
+    made.add_trajectory(np.full((2, 8), value), [HW0, HW0 + 1])
+    made.add_hand_pose("right", np.full((21, 3), value))
+    made.add_imu([HW0 - 1], np.full((1, 6), value))
+
+
+@pytest.mark.parametrize("over", ["end", "abort"])
+def test_what_was_delivered_and_had_no_row_yet_is_of_no_later_episode(tmp_path: Path, over: str) -> None:
+    """P-6, without a race: samples that wait for a row as an episode is over, and ones between two episodes."""
+    with recorder(tmp_path) as made:
+        deliver(made, 7.0)
+        made.begin()
+        made.add_frame({"rgb": COLOUR}, hardware_ns=HW0, wall_time=T0)
+        deliver(made, 8.0)
+        getattr(made, over)()
+        deliver(made, 9.0)
+        number = made.begin()
+        made.add_frame({"rgb": COLOUR}, hardware_ns=HW0, wall_time=T0)
+        made.end()
+    table = pq.read_table(made.root / f"data/chunk-000/episode-{number - 1:03d}.parquet")
+    poses = ["observation.left_hand_pose", "observation.right_hand_pose"]
+    assert [name for name in table.column_names if name.startswith(("observation", "imu"))] == poses
+    assert [table[name].to_pylist() for name in poses] == [[[0.0] * 63]] * 2
+    (row,) = pq.read_table(made.root / f"meta/episodes/chunk-000/episode-{number - 1:03d}.parquet").to_pylist()
+    assert row["force_matrix_specs"] == "{}"
+
+
+LEGACY: dict[str, Callable[[dict[str, Any]], str]] = {
+    "v1.1.0": lambda document: json.dumps({name: {**block, "count": 0} for name, block in document.items()}).replace(
+        '"count": 0, ', ""
+    ),
+    "torn": lambda document: json.dumps(document)[:-5],
+    "no object": lambda document: json.dumps([document]),
+    "empty": lambda document: "",
+}
+
+
+@pytest.mark.parametrize("spoil", LEGACY.values(), ids=LEGACY.keys())
+def test_statistics_that_cannot_be_added_to_are_made_of_all_data_and_then_added_to(
+    tmp_path: Path, spoil: Callable[[dict[str, Any]], str]
+) -> None:
+    """Contract 4: each by itself, for a later rescan heals what an earlier one did not."""
+    with recorder(tmp_path) as made:
+        record(made, glove=1.0), record(made, glove=2.0)
+        path = made.root / "meta/stats.json"
+        text = spoil(json.loads(path.read_bytes()))
+        assert "count" not in text or spoil is not LEGACY["v1.1.0"]
+        path.write_text(text)
+        record(made, glove=6.0)
+        for count, mean in ((6, 3.0), (8, 2.5)):
+            block = document(made, "stats.json")["observation.left_glove"]
+            assert (block["count"], block["mean"]) == (count, pytest.approx([mean] * 256))
+            record(made, glove=1.0)
+
+
+def test_hidden_folders_are_ignored_as_hidden_files_are(pooled_sample: Callable[[str], Any], tmp_path: Path) -> None:
+    """Checklist 8: a dot before a name, of a file or of the folder it is in."""
+    task = pooled_sample("two_slots").root
+    (film,) = (task / "videos/chunk-000/a_rgb").iterdir()
+    for name in (".cache", ".a_rgb"):
+        (film.parent.with_name(name)).mkdir()
+        (film.parent.with_name(name) / film.name).write_bytes(film.read_bytes())
+        (film.parent.with_name(name) / "episode-006.mp4").write_bytes(film.read_bytes())
+    (task / "data/.chunk-000").mkdir()
+    (task / "data/.chunk-000/episode-007.parquet").write_bytes(b"")
+    found = Task.open(task)
+    assert found.numbers == (1,)
+    assert list(found.episode(1).slots()) == ["a_rgb", "b_rgb"]
+    assert check(task, deep=True).findings == ()
+    result = CliRunner().invoke(app, ["pooled", "pack", str(task), "--episode", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    with zipfile.ZipFile(tmp_path / "two_slots_ep000000.zip") as packed:
+        assert [name for name in packed.namelist() if "/." in name] == []

@@ -40,7 +40,7 @@ def layout(tmp_path: Path) -> Layout:
     for number in (1, 2, 3):
         touch(layout.data(number))
         touch(layout.video(number, "a_rgb", "mp4"))
-        rows.write_row(layout, rows.EpisodeRow(number, length=number))
+        touch(layout.row(number)).write_bytes(rows.row_bytes(rows.EpisodeRow(number, length=number)))
     for name in ("b_depth/episode-002.mkv", "b_depth/episode-002.mp4", "a_rgb_aux/episode-002.mp4"):
         touch(layout.root / "videos" / "chunk-000" / name)
     touch(layout.root / "videos" / "chunk-000" / "a_rgb" / "episode-002_aux.mp4")
@@ -212,3 +212,42 @@ def test_a_row_that_cannot_be_read_goes_by_its_name_a_shard_never(layout: Layout
     assert layout.row(2) in delete(layout, 2, with_row=True, apply=True).files
     assert not layout.row(2).exists()
     assert layout.shard(2).exists()
+
+
+def test_a_folder_with_an_episodes_name_stays_and_hinders_no_later_change(layout: Layout) -> None:
+    odd = layout.root / "videos/chunk-000/odd/episode-002.png"
+    odd.mkdir(parents=True)
+    assert odd not in delete(layout, 3, apply=True).files
+    assert odd.is_dir()
+    with changing(layout):
+        pass
+    delete(layout, 2, apply=True)
+
+
+def test_a_slot_with_a_backslash_is_deleted_as_any_other(layout: Layout) -> None:
+    path = touch(layout.root / "videos/chunk-000/a\\b/episode-002.mp4")
+    assert path in delete(layout, 3, apply=True).files
+    assert not path.exists()
+
+
+def test_a_kill_after_the_files_went_leaves_no_row_in_the_shard(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.concat_tables([pq.read_table(layout.row(number)) for number in (1, 2, 3)])
+    pq.write_table(table, layout.shard(1))
+    for number in (1, 2, 3):
+        layout.row(number).unlink()
+    real = os.unlink
+
+    def dying(path: Any, *arguments: Any, **named: Any) -> None:
+        real(path, *arguments, **named)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", dying)
+        with pytest.raises(Killed):
+            delete(layout, 3, with_row=True, apply=True)
+    with changing(layout):
+        assert not content(layout.root).keys() & FILES_OF_3
+        assert rows.read_row(layout, 3) is None
+        assert rows.read_row(layout, 2) is not None

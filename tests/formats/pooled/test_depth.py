@@ -18,8 +18,9 @@ import numpy.typing as npt
 import pytest
 
 from quickdraw.errors import VideoError
-from quickdraw.formats.pooled.depth import DepthWriter, Mode, described, encoder_of, extension, open_depth
+from quickdraw.formats.pooled.depth import Mode, open_depth
 from quickdraw.formats.pooled.depth_codes import INVALID_BELOW, metric, quantise, shade
+from quickdraw.formats.pooled.recording.depth_writer import DepthWriter, described, encoder_of, extension
 from quickdraw.video import self_test
 from quickdraw.video.encoders import LOG12
 

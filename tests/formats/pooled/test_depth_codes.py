@@ -7,7 +7,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from quickdraw.formats.pooled.depth_codes import INVALID_BELOW, dequantise, metric, quantise, shade
+from quickdraw.formats.pooled.depth_codes import INVALID_BELOW, metric, quantise, shade
 
 EVERY_MM = np.arange(1 << 16, dtype=np.uint16)
 EVERY_CODE = np.arange(4096, dtype=np.uint16)
@@ -36,7 +36,7 @@ STEP = 4095 / (log(5000) - log(100))
 def test_the_table_of_the_sheet(depth_mm: int, code: int, again_mm: int) -> None:
     found = quantise(np.array([[depth_mm]], np.uint16))
     assert (found.shape, found.dtype, found.item()) == ((1, 1), np.uint16, code)
-    assert dequantise(found).item() == metric(found, 0).item() == again_mm
+    assert metric(found, 0).item() == again_mm
     assert metric(found).item() == (again_mm if code >= INVALID_BELOW else 0)
 
 
@@ -48,20 +48,19 @@ def test_every_depth_is_coded_by_the_formula() -> None:
 
 
 def test_every_code_is_decoded_by_the_formula() -> None:
-    assert dequantise(EVERY_CODE).tolist() == [round(exp(log(100) + code / STEP)) for code in range(4096)]
+    assert metric(EVERY_CODE, 0).tolist() == [round(exp(log(100) + code / STEP)) for code in range(4096)]
     assert pytest.approx(1046.7729853) == STEP
 
 
 def test_depth_survives_to_two_millimetres_and_exactly_where_codes_are_finer_than_millimetres() -> None:
-    error = np.abs(dequantise(quantise(EVERY_MM[100:5001])).astype(int) - EVERY_MM[100:5001])
+    error = np.abs(metric(quantise(EVERY_MM[100:5001]), 0).astype(int) - EVERY_MM[100:5001])
     assert error.max() == 2
     assert 100 + int(np.flatnonzero(error)[0]) == 1090
 
 
 def test_code_0_is_no_depth_to_a_metric_reader_and_100_mm_to_none() -> None:
-    assert dequantise(EVERY_CODE)[0] == 100
     assert metric(EVERY_CODE)[:INVALID_BELOW].max() == 0
-    np.testing.assert_array_equal(metric(EVERY_CODE)[INVALID_BELOW:], dequantise(EVERY_CODE)[INVALID_BELOW:])
+    np.testing.assert_array_equal(metric(EVERY_CODE)[INVALID_BELOW:], metric(EVERY_CODE, 0)[INVALID_BELOW:])
     assert metric(EVERY_CODE, 1)[:2].tolist() == [0, 100]
     assert metric(EVERY_CODE, 0)[0] == 100
 
@@ -70,12 +69,10 @@ def test_a_code_is_not_millimetres() -> None:
     assert metric(np.array([1511], np.uint16)).item() == 424
 
 
-@pytest.mark.parametrize("decode", [dequantise, metric])
-def test_what_has_more_than_twelve_bits_is_no_code(decode: object) -> None:
-    assert callable(decode)
+def test_what_has_more_than_twelve_bits_is_no_code() -> None:
     with pytest.raises(ValueError, match="code 4096"):
-        decode(np.array([[0, 4096]], np.uint16))
-    assert decode(np.zeros((0, 3), np.uint16)).shape == (0, 3)
+        metric(np.array([[0, 4096]], np.uint16))
+    assert metric(np.zeros((0, 3), np.uint16)).shape == (0, 3)
 
 
 def test_shades_do_not_wrap_at_sixteen_bits() -> None:

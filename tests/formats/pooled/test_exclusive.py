@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from quickdraw.errors import InvariantError, Refused
-from quickdraw.formats.durable import aside
+from quickdraw.formats.durable import aside, write_aside
 from quickdraw.formats.pooled import journal
 from quickdraw.formats.pooled.exclusive import LOCK, changing
 from quickdraw.formats.pooled.layout import Layout
@@ -61,7 +61,7 @@ def before_and_after(layout: Layout) -> tuple[dict[str, str], dict[str, str]]:
 def test_a_second_holder_is_refused_and_told_who_the_first_is(layout: Layout) -> None:
     with (
         changing(layout),
-        pytest.raises(Refused, match=rf"a recording or another tool is at work \(pid {os.getpid()}\)"),
+        pytest.raises(Refused, match=rf"a recording or another tool is at work \(pid {os.getpid()} of machine "),
         changing(layout),
     ):
         pytest.fail("held twice")
@@ -82,6 +82,120 @@ def test_a_task_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pass
 
 
+CODES = ["EROFS", "EACCES", "EPERM", "ENOLCK", "EOPNOTSUPP"]
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("call", ["os.open", "fcntl.flock"])
+def test_a_folder_that_cannot_be_written_to_or_locked_is_refused_with_what_was_found(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, code: str, call: str
+) -> None:
+    number = getattr(errno, code)
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(call, failing)
+        with pytest.raises(Refused, match=f"{os.strerror(number)}.*can be written to and locked"), changing(layout):
+            pytest.fail("went on")
+    with changing(layout):
+        pass
+
+
+def test_a_disk_that_fails_is_no_fault_of_the_users(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("fcntl.flock", failing)
+    with pytest.raises(OSError, match="Input/output"), changing(layout):
+        pass
+
+
+@pytest.mark.parametrize("names", [PLACES[0], GOES[1]])
+def test_a_folder_in_the_way_is_refused_before_anything_is_changed_and_bricks_no_task(
+    layout: Layout, names: str
+) -> None:
+    (layout.root / names).unlink(missing_ok=True)
+    (layout.root / names).mkdir(parents=True)
+    with changing(layout):
+        renames, removals = ready(layout)
+        before = visible(layout)
+        with pytest.raises(Refused, match=r"found a folder, expected a file, or nothing"):
+            journal.commit(layout, renames, removals)
+        assert visible(layout) == before
+        assert not journal.pending(layout)
+    with changing(layout):
+        pass
+
+
+def test_a_folder_in_the_way_of_what_a_dead_process_began_is_told_until_it_is_gone(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, after = before_and_after(layout)
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_carry_out", lambda *_: None)  # dead before the first rename
+        with changing(layout):
+            journal.commit(layout, *ready(layout))
+    (layout.root / GOES[1]).unlink()
+    (layout.root / GOES[1]).mkdir()
+    with pytest.raises(Refused, match=r"episode-001\.mkv: found a folder"), changing(layout):
+        pytest.fail("went on")
+    (layout.root / GOES[1]).rmdir()
+    with changing(layout):
+        assert visible(layout) == after
+
+
+def test_a_hidden_folder_of_a_temporarys_name_is_left_alone(layout: Layout) -> None:
+    folder = layout.root / "data/chunk-000/.episode-001.parquet.tmp"
+    folder.mkdir(parents=True)
+    with changing(layout):
+        assert folder.is_dir()
+
+
+@pytest.mark.parametrize("name", ["head\\left", "手", "\udcff", "a b"])
+def test_any_name_a_folder_can_have_is_published_and_removed(layout: Layout, name: str) -> None:
+    place, gone = (layout.root / "videos/chunk-000" / name / f"episode-00{k}.mp4" for k in (0, 1))
+    place.parent.mkdir(parents=True)
+    gone.touch()
+    with changing(layout):
+        journal.commit(layout, [(journal.prepare(place, b"new"), place)], [gone])
+    assert [each.name for each in place.parent.iterdir()] == ["episode-000.mp4"]
+
+
+def test_a_note_of_such_names_is_replayed(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = layout.root / "videos/chunk-000/a\\b\udcff/episode-000.mp4"
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_carry_out", lambda *_: None)
+        with changing(layout):
+            journal.commit(layout, [(journal.prepare(place, b"new"), place)])
+    assert not place.exists()
+    with changing(layout):
+        assert place.read_bytes() == b"new"
+
+
+def test_who_removes_a_note_is_told_what_is_lost(layout: Layout) -> None:
+    journal.note(layout).write_text("{}")
+    with (
+        pytest.raises(Refused, match=r"the take it is of is lost.*\.episode-\*\.tmp.*copy them first"),
+        changing(layout),
+    ):
+        pytest.fail("went on")
+
+
+def test_a_full_disk_leaves_no_half_of_a_hidden_file(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = visible(layout)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        journal.prepare(layout.info, b"x" * 100)
+    with pytest.raises(OSError, match="No space left"):
+        write_aside(layout.info, [b"x" * 100])
+    assert visible(layout) == before
+
+
 OWNER = """
     import subprocess, sys, time
     from pathlib import Path
@@ -100,7 +214,7 @@ def test_the_lock_dies_with_its_owner_though_an_encoder_lives_on(layout: Layout)
     with owner.stdout:
         encoder = int(owner.stdout.readline())
         try:
-            with pytest.raises(Refused, match=rf"pid {owner.pid}\)"), changing(layout):
+            with pytest.raises(Refused, match=rf"pid {owner.pid} of "), changing(layout):
                 pass
             owner.kill()
             owner.wait()

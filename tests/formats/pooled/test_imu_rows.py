@@ -120,6 +120,18 @@ def test_rows_that_never_bear_a_stamp_do_not_let_samples_pile_up(monkeypatch: py
     assert (made.counts["imu_overflow_count"], made.counts["imu_after_count"]) == (900, 100)
 
 
+def test_too_many_drop_the_oldest_only_also_of_what_was_put_together_when_a_row_was_settled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(imu_windows, "MOST_WAITING", 100)
+    made = windows()
+    add(made, range(1001, 1100))
+    assert settled(made, 1000) == []
+    add(made, range(1100, 1103))
+    assert settled(made, 2000) == list(range(1003, 1103))
+    assert made.counts["imu_overflow_count"] == 2
+
+
 STAMPS = st.integers(1, 2000)
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.errors import Refused
-from quickdraw.formats.pooled import exclusive, keypoints
+from quickdraw.formats.pooled import exclusive, keypoint_files, keypoints
 from quickdraw.formats.pooled.keypoint_files import (
     HandPose,
     HandPose3D,
@@ -108,6 +108,18 @@ def test_hands_in_the_picture_are_stored_in_the_contracts_columns_and_come_back(
     assert again.track_ids.tolist() == [[0, 1], [2, 3], [4, 5]]
     with pytest.raises(ValueError, match="shape"):
         write_hand_pose(path, replace(found, boxes_px=boxes[:2]))
+
+
+def test_the_mirrors_file_and_its_new_folders_are_down_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[str]()
+    monkeypatch.setattr(keypoint_files, "sync", lambda folder: synced.append(folder.relative_to(tmp_path).as_posix()))
+    path = Mirror.of(tmp_path / "kp", "t", 1).hand_pose_3d
+    for _ in range(2):
+        write_hand_pose_3d(path, hands_3d([0], [("Left", "Right")], [(True, True)]))
+    folder = "kp/t/episode_000001/hand_pose_3d"
+    assert synced == [folder, "kp/t/episode_000001", "kp/t", "kp", ".", folder]
 
 
 def test_hands_in_space_are_stored_in_the_contracts_columns_and_come_back(tmp_path: Path) -> None:
@@ -228,7 +240,12 @@ def test_nothing_but_the_two_columns_changes_and_row_groups_stay_small(tmp_path:
     footer = pq.ParquetFile(layout.data(2)).metadata
     assert all(footer.row_group(k).num_rows <= 256 for k in range(footer.num_row_groups))
     assert footer.num_row_groups < 600 / 50
-    assert footer.row_group(0).column(0).compression == "ZSTD"
+    chunks = [footer.row_group(0).column(k) for k in range(footer.num_columns)]
+    assert {each.compression for each in chunks} == {"ZSTD"}
+    dictionaries = [each.path_in_schema for each in chunks if "RLE_DICTIONARY" in each.encodings]
+    assert dictionaries == ["status.cam0"]  # as a recorder writes it
+    sizes = [footer.row_group(k).total_byte_size for k in range(footer.num_row_groups)]
+    assert max(sizes) < 34 << 20  # 16 MB and a little in memory: Parquet has no int16, and takes 32 bits
     assert [path.name for path in layout.data(2).parent.iterdir()] == ["episode-001.parquet"]
 
 

@@ -16,7 +16,7 @@ from quickdraw.errors import Refused
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.force_matrix import SPECS, VALUES, Spec, encode, spec_entry
 from quickdraw.formats.pooled.info import Info, recognise
-from quickdraw.formats.pooled.matrices import encoding_of, held, samples, scale_of
+from quickdraw.formats.pooled.matrices import encoding_of, opened, samples, scale_of
 from quickdraw.formats.pooled.reader import Task
 from quickdraw.formats.pooled.rows import EpisodeRow
 
@@ -132,7 +132,7 @@ def test_a_damaged_length_is_no_sample_and_the_rows_after_it_keep_their_numbers(
 def test_between_samples_the_latest_matrix_is_held_and_before_the_first_there_is_none(tmp_path: Path) -> None:
     spec = SPECS["float32"]
     cells = [[], [], encode(matrix(2), spec), [], [1.0], encode(matrix(5), spec), []]
-    found = list(held(data_of(tmp_path / "x.parquet", cells, spec), LEFT, scale=1))
+    found = list(opened(data_of(tmp_path / "x.parquet", cells, spec), LEFT).held(1))
 
     assert len(found) == 7
     assert found[0] is None
@@ -153,14 +153,14 @@ def test_rows_keep_their_numbers_over_the_few_that_are_in_memory_at_a_time(tmp_p
     found = [(each.row, each.ns, float(each.mn[9, 9, 1])) for each in samples(data, LEFT, scale=1)]
 
     assert found == [(row, 1000 * row, row) for row in range(40) if row % 3]
-    latest = [None if each is None else float(each[0, 0, 0]) for each in held(data, LEFT, scale=1)]
+    latest = [None if each is None else float(each[0, 0, 0]) for each in opened(data, LEFT).held(1)]
     assert latest == [None, *(row if row % 3 else row - 1 for row in range(1, 40))]
 
 
 def test_a_column_that_is_always_empty_has_no_sample(tmp_path: Path) -> None:
     data = data_of(tmp_path / "x.parquet", [[], [], []], SPECS["int16"], [0, 0, 0])
     assert list(samples(data, LEFT, scale=1)) == []
-    assert list(held(data, LEFT, scale=1)) == [None, None, None]
+    assert list(opened(data, LEFT).held(1)) == [None, None, None]
 
 
 def test_lists_with_64_bit_offsets_are_read_alike(tmp_path: Path) -> None:

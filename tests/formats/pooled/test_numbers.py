@@ -225,3 +225,16 @@ def test_numbers_of_5_000_episodes_are_known_at_once(tmp_path: Path) -> None:
     seconds = time.perf_counter() - begin
     print(f"5,000 episodes' numbers in {seconds * 1e3:.0f} ms")
     assert seconds < 2
+
+
+def test_what_the_caller_knows_already_is_not_looked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout(tmp_path / "task")
+    monkeypatch.setattr(numbers, "known_numbers", lambda _: pytest.fail("looked again"))
+    assert numbers.next_number(layout, None, known={1, 4}) == 5
+    assert numbers.foreseen_number(layout, None, watermark=9, known=set()) == 9
+
+
+def test_a_folder_in_the_markers_place_is_no_marker(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "task")
+    layout.recycled.mkdir(parents=True)
+    assert numbers.next_number(layout, None) == 1

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quickdraw.errors import Refused
-from quickdraw.formats.pooled.align import NotAlignable, align, align_trajectory, imu_rows, nearest
+from quickdraw.formats.pooled.align import NotAlignable, align, align_trajectory, nearest
+from quickdraw.formats.pooled.clock import imu_rows
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.reader import Task
 

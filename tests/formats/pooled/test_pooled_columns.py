@@ -5,7 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from quickdraw.formats.pooled.columns import arrow_type, fill, is_glove, order
+from quickdraw.formats.pooled.columns import (
+    arrow_type,
+    fill,
+    force,
+    gripper_of,
+    is_glove,
+    matrix,
+    order,
+    prefix,
+    state,
+    trajectory,
+)
 
 F32 = pa.float32()
 TYPES = {
@@ -64,3 +75,17 @@ def test_columns_stand_in_the_contracts_order() -> None:
         "observation.slam_trajectory_ns", "observation.left_hand_pose", "status.cam0",
     )]  # fmt: skip
     assert kinds == sorted(kinds)
+
+
+def test_names_of_a_grippers_columns_tell_the_gripper() -> None:
+    assert (prefix(1), prefix(2)) == ("", "gripper_2_")
+    assert force("left") == "observation.gripper_left_force"
+    assert matrix("right", 2) == "observation.gripper_2_gripper_right_force_matrix"
+    assert (state(3), trajectory()) == ("observation.gripper_3_gripper_state", "observation.slam_trajectory")
+    for gripper in (1, 2, 12):
+        for name in (force("left", gripper), matrix("right", gripper), state(gripper), trajectory(gripper)):
+            assert arrow_type(name) is not None
+            assert gripper_of(name) == gripper_of(f"{name}_ns") == gripper
+    assert gripper_of("observation.left_glove") == gripper_of("wall_time") == 0
+    with pytest.raises(ValueError, match="counted from 1"):
+        matrix("left", 0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import random
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.errors import Refused
-from quickdraw.formats.pooled import columns
+from quickdraw.formats.pooled import columns, stats, stats_rescan
 from quickdraw.formats.pooled.data import DataFile
 
 ROWS = 700
@@ -168,6 +172,60 @@ def test_damage_within_a_column_is_refused_and_the_others_are_read(tmp_path: Pat
 
     assert "observation.left_glove: found unreadable" in refused(lambda: data.column("observation.left_glove"))
     assert data.column("frame_index").tolist() == list(range(ROWS))
+
+
+@pytest.mark.parametrize("compression", ["zstd", "none"])
+def test_a_file_damaged_anywhere_is_read_or_refused_and_its_statistics_are_made_or_not(
+    tmp_path: Path, compression: str
+) -> None:
+    whole = take().slice(0, 12)
+    sink = pa.BufferOutputStream()
+    pq.write_table(whole, sink, compression=compression, row_group_size=5)
+    content, path, rng = bytes(sink.getvalue()), tmp_path / "a.parquet", random.Random(3)
+    outcomes = Counter[str]()
+    for _ in range(300):
+        piece = bytearray(content)
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            at = rng.randrange(len(piece)) if rng.random() < 0.5 else rng.randrange(len(piece) - 4000, len(piece))
+            piece[at] ^= 1 << rng.randrange(8)
+        path.write_bytes(piece)
+        outcomes.update(_outcomes(path))
+    assert {"open", "no file", "column", "no column"} == set(outcomes)
+    assert min(outcomes.values()) > 20, outcomes
+
+
+def _outcomes(path: Path) -> Iterator[str]:
+    """What becomes of a file that may be damaged; every exception but the promised one is raised on."""
+    blocks, notes = stats_rescan.of_file(path, stats.Counting())
+    assert all(block.count for block in blocks.values())
+    assert all("\n" not in note for note in notes)
+    try:
+        data = DataFile(path)
+    except Refused:
+        yield "no file"
+        return
+    yield "open"
+    for name in data.names:
+        try:
+            data.column(name)
+            yield "column"
+        except Refused as refused:
+            if "lists of" not in str(refused):
+                yield "no column"
+
+
+def test_text_that_is_no_utf_8_is_refused_as_damage_is(tmp_path: Path) -> None:
+    ends = pa.array([0, 2, 4], pa.int32()).buffers()[1]
+    bad = pa.StringArray.from_buffers(2, ends, pa.py_buffer(b"ok\xff\xfe"))
+    data = DataFile(written(tmp_path / "a.parquet", pa.table({"status.cam": bad, "frame_index": [0, 1]})))
+    assert "status.cam" in refused(lambda: data.column("status.cam"))
+    np.testing.assert_array_equal(data.column("frame_index"), [0, 1])
+
+
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.parquet")
+    assert "no regular file" in refused(lambda: DataFile(tmp_path / "pipe.parquet"))
+    assert "no regular file" in refused(lambda: DataFile(tmp_path))
 
 
 def test_a_name_that_begins_another_columns_reads_only_its_own(tmp_path: Path) -> None:

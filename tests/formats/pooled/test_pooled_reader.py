@@ -340,6 +340,36 @@ def test_a_slot_with_two_files_of_an_episode_is_refused_and_its_arrays_are_read(
     assert found.data.rows == 30
 
 
+def test_an_odd_file_beside_a_video_is_no_second_one_and_two_videos_block_their_own_slot_only(
+    sample_pooled: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "two_slots"
+    shutil.copytree(sample_pooled / "recordings" / "two_slots", root)
+    videos = root / "videos/chunk-000"
+    (videos / "a_rgb/episode-000.json").write_text("{}")
+    (videos / "notes").mkdir()
+    (videos / "notes/episode-000.txt").write_text("")
+    found = Task.open(root).episode(1)
+    assert {slot: each.path.name for slot, each in found.slots().items()} == dict.fromkeys(
+        ("a_rgb", "b_rgb"), "episode-000.mp4"
+    )
+    with pytest.raises(Refused, match="notes: found no such slot, expected one of a_rgb, b_rgb"):
+        next(found.frames("notes"))
+    shutil.copy(videos / "b_rgb/episode-000.mp4", videos / "b_rgb/episode-000.mkv")
+    found = Task.open(root).episode(1)
+    assert sum(1 for _ in found.frames("a_rgb")) == 20
+    for call in (found.slots, lambda: next(found.frames("b_rgb"))):
+        with pytest.raises(Refused, match=r"b_rgb: found episode-000.mkv and episode-000.mp4, expected one video"):
+            call()
+
+
+def test_a_video_counts_the_pictures_of_the_stream_that_is_read(sample_pooled: Path) -> None:
+    for each in Task.open(sample_pooled / "recordings" / "umi_pick").episodes():
+        for slot, video in each.slots().items():
+            read = each.depth(slot) if video.kind == "depth" else each.frames(slot)
+            assert video.picture_count() == sum(1 for _ in read)
+
+
 def test_a_video_without_data_has_frames_and_no_data(sample_pooled: Path) -> None:
     found = Task.open(sample_pooled / "recordings" / "loose_ends").episode(2)
     assert sum(1 for _ in found.frames("cam")) == 30

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pytest
+
 from quickdraw.formats.pooled.layout import Layout
-from quickdraw.formats.pooled.scan import scan
+from quickdraw.formats.pooled.scan import is_auxiliary, scan
 
 
 def touch(root: Path, *places: str) -> None:
@@ -69,3 +72,31 @@ def test_two_extensions_of_one_slot_are_both_told(tmp_path: Path) -> None:
 def test_chunks_are_as_large_as_the_task_says(tmp_path: Path) -> None:
     touch(tmp_path, "data/chunk-002/episode-001.parquet")
     assert list(scan(Layout(tmp_path, chunks_size=10))) == [22]
+
+
+def test_folders_and_pipes_of_an_episodes_name_are_none_and_a_link_is_one(tmp_path: Path) -> None:
+    for place in ("videos/chunk-000/odd/episode-000.png", "data/chunk-000/episode-000.parquet"):
+        (tmp_path / place).mkdir(parents=True)
+    os.mkfifo(tmp_path / "data/chunk-000/episode-001.parquet")
+    assert scan(Layout(tmp_path)) == {}
+    touch(tmp_path, "elsewhere.parquet")
+    (tmp_path / "data/chunk-000/episode-002.parquet").symlink_to(tmp_path / "elsewhere.parquet")
+    (tmp_path / "data/chunk-000/episode-003.parquet").symlink_to(tmp_path / "data")
+    (tmp_path / "data/chunk-000/episode-004.parquet").symlink_to(tmp_path / "a disk that is away")
+    assert list(scan(Layout(tmp_path))) == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("slot", "file", "expected"),
+    [
+        ("cam", "episode-000.mp4", False),
+        ("cam", "episode-000_aux.mp4", True),
+        ("cam", "episode-000.aux1.mp4", True),
+        ("cam_aux", "episode-000.mp4", True),
+        ("cam_aux_2", "", True),
+        ("cam_auxiliary", "episode-000.mp4", False),
+        ("aux", "", False),
+    ],
+)
+def test_what_is_auxiliary_is_told_by_slot_or_file(slot: str, file: str, expected: bool) -> None:
+    assert is_auxiliary(slot, file) is expected

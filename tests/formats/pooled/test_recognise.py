@@ -119,3 +119,24 @@ def test_chunks_size_and_wider_digits_are_followed(tmp_path: Path) -> None:
 def test_a_scale_that_cannot_be_one_is_none(tmp_path: Path, scale: Any) -> None:
     root = task(tmp_path, described(features={"observation.gripper_left_force_matrix": {"scale": scale}}))
     assert recognise(root).scales == {}
+
+
+@pytest.mark.parametrize("text", [None, "{}"])
+def test_a_folder_of_recordings_is_told_by_the_tasks_in_it(tmp_path: Path, text: str | None) -> None:
+    root = task(tmp_path, text)
+    for name in ("d", "b", "a", "c"):
+        (root / name / "meta").mkdir(parents=True)
+        (root / name / "meta/info.json").write_text(described())
+    assert refusal(root).endswith("; tasks in this folder: a, b, c, ...")
+
+
+def test_a_task_given_as_a_dot_has_its_folders_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = task(tmp_path, "{}", "pick_000001")
+    monkeypatch.chdir(root)
+    assert "v1.0, one folder a session (pick_000001" in refusal(Path())
+    assert refusal(Path()).startswith("pick: ")
+    (root / "meta/info.json").write_text(described())
+    info = recognise(Path())
+    assert (info.layout.task, info.task_name) == ("pick", "pick")
+    monkeypatch.chdir(root / "meta")
+    assert recognise(Path("..")).layout.task == "pick"

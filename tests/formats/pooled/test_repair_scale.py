@@ -298,3 +298,60 @@ def test_a_ratio_is_decided_by_the_rules_alone(ratio: float, frames: int) -> Non
     near = [scale for scale in (1, 10, 100, 1000) if abs(ratio - scale) <= 0.03 * scale]
     expected = near[0] if near else 1 if 0 < ratio <= 1.15 else None
     assert (found.scale if found else None) == expected
+
+
+def _planted(root: Path, **cells: Any) -> Path:
+    """Episode 6's row with other cells, each an Arrow array of one."""
+    path = root / "meta/episodes/chunk-000/episode-005.parquet"
+    table = pq.read_table(path)
+    for name, values in cells.items():
+        table = table.set_column(table.schema.get_field_index(name), name, values)
+    pq.write_table(table.replace_schema_metadata({"by": "another"}), path, compression="zstd")
+    return path
+
+
+def test_only_the_specs_of_a_row_become_others(pooled_sample: Callable[[str], Any]) -> None:
+    root = pooled_sample("umi_pick").root
+    cells = {
+        "length": pa.array([12.0], pa.float64()),
+        "drop_stats": pa.array([b'{"ext:umi_rgb": 7}'], pa.binary()),
+        "video_codec": pa.array(['{"torn'], pa.string()),
+        "calibration": pa.array([None], pa.string()),
+    }
+    path = _planted(root, **cells)
+    assert repair.apply(repair.plan(recognise(root).layout)) == (path,)
+    after = pq.read_table(path)
+    (row,) = after.to_pylist()
+    assert (row["length"], row["drop_stats"], row["video_codec"]) == (12, '{"ext:umi_rgb": 7}', '{"torn')
+    assert after.schema.metadata == {b"by": b"another"}
+    assert json.loads(row["force_matrix_specs"])["observation.gripper_left_force_matrix"]["scale"] == 100
+
+
+@pytest.mark.parametrize("text", ['{"x": NaN}', '{"x": 1e999}', '{"x": "\\ud800"}', '{"torn', ""])
+def test_specs_that_are_no_sound_json_are_no_traceback(text: str, pooled_sample: Callable[[str], Any]) -> None:
+    root = pooled_sample("umi_pick").root
+    path = _planted(root, force_matrix_specs=pa.array([text], pa.string()))
+    assert repair.apply(repair.plan(recognise(root).layout)) == (path,)
+    specs = json.loads(pq.read_table(path).to_pylist()[0]["force_matrix_specs"])
+    assert specs["observation.gripper_left_force_matrix"]["scale"] == 100
+    assert repair.plan(recognise(root).layout).episodes == ()
+
+
+def test_a_row_of_other_types_is_left_alone_and_told(pooled_sample: Callable[[str], Any]) -> None:
+    root = pooled_sample("umi_pick").root
+    path = _planted(root, length=pa.array([2**64 - 1], pa.uint64()))
+    before = path.read_bytes()
+    planned = repair.plan(recognise(root).layout)
+    assert [(each, "type" in reason) for each, reason in planned.skipped] == [(path, True)]
+    assert repair.apply(planned) == ()
+    assert path.read_bytes() == before
+
+
+def test_a_force_column_of_text_settles_nothing(pooled_sample: Callable[[str], Any]) -> None:
+    root = pooled_sample("umi_pick").root
+    path = root / "data/chunk-000/episode-005.parquet"
+    table, name = pq.read_table(path), "observation.gripper_left_force"
+    words = pa.array([["a", "b", "c"]] * table.num_rows, pa.list_(pa.string()))
+    pq.write_table(table.set_column(table.schema.get_field_index(name), name, words), path)
+    ((number, found),) = repair.plan(recognise(root).layout).undecided
+    assert (number, found.spec) == (6, None)

@@ -67,7 +67,7 @@ def test_the_samples_shard_is_parted_into_rows_of_eleven_columns(legacy: Layout)
     assert apply(planned).shards == planned.shards
     for at, number in enumerate((1, 2, 3, 4)):
         table = pq.read_table(legacy.root / f"meta/episodes/chunk-000/episode-{at:03d}.parquet")
-        assert table.schema.equals(rows.SCHEMA)
+        assert table.schema.equals(row_tables.SCHEMA)
         assert table.to_pylist() == [{**shard.to_pylist()[at], "force_matrix_specs": "{}"}]
         assert table.column("episode_index").to_pylist() == [number]
     assert not legacy.shard(1).exists()
@@ -187,7 +187,7 @@ def test_columns_of_a_later_version_go_along(layout: Layout) -> None:
     put(layout.shard(1), [1, 2], later=pa.array([[1], None], pa.list_(pa.int16())))
     apply(plan(layout))
     tables = [pq.read_table(layout.row(number)) for number in (1, 2)]
-    assert [each.schema.names for each in tables] == [[*rows.SCHEMA.names, "later"]] * 2
+    assert [each.schema.names for each in tables] == [[*row_tables.SCHEMA.names, "later"]] * 2
     assert [each.column("later").to_pylist() for each in tables] == [[[1]], [None]]
     assert tables[0].schema.field("later").type == pa.list_(pa.int16())
     assert [each.column("video_codec").to_pylist() for each in tables] == [["{}"], ["{}"]]
@@ -198,7 +198,7 @@ def test_cells_without_a_value_get_the_default_and_other_types_the_contracts(lay
     put(layout.shard(1), [1, 2], task_index=pa.array([None, 0], pa.int8()), **texts)
     apply(plan(layout))
     tables = [pq.read_table(layout.row(number)) for number in (1, 2)]
-    assert all(each.schema.equals(rows.SCHEMA) for each in tables)
+    assert all(each.schema.equals(row_tables.SCHEMA) for each in tables)
     cells = [each.to_pylist()[0] for each in tables]
     assert [(each["task_index"], each["created_at"], each["calibration"]) for each in cells] == [
         (0, 0.0, "{}"),
@@ -273,3 +273,36 @@ def test_a_task_without_shards_loses_an_old_template_too(tmp_path: Path, sample_
     apply(planned)
     assert recognise(root).layout.episodes_path == EPISODES_PATH
     assert not plan(recognise(root).layout).changes
+
+
+def test_a_shard_is_read_to_plan_to_look_again_and_to_part_and_no_more(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard, seen = put(layout.shard(1), [1, 2]), list[Path]()
+    real = row_tables.read_table
+
+    def counting(path: Path) -> Any:
+        seen.append(path)
+        return real(path)
+
+    monkeypatch.setattr(row_tables, "read_table", counting)
+    apply(plan(layout))
+    assert seen.count(shard) == 3
+
+
+def test_a_plan_of_no_changes_touches_nothing(layout: Layout) -> None:
+    before = sorted(layout.root.rglob("*"))
+    assert not apply(plan(layout)).changes
+    assert sorted(layout.root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("differ", [False, True])
+def test_two_rows_of_one_number_are_compared_by_values_python_has_none_of_too(layout: Layout, differ: bool) -> None:
+    for path, last in ((layout.shard(1), 1), (layout.rows / "chunk-000/file-007.parquet", 1 + differ)):
+        at = pa.array([2**62 + last, 2**62 + 1], pa.int64()).view(pa.timestamp("us"))
+        put(path, [1, 2], at=at)
+    if differ:
+        with pytest.raises(Refused, match="two different rows of 1"):
+            plan(layout)
+    else:
+        assert plan(layout).changes

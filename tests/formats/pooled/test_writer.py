@@ -320,6 +320,19 @@ def test_an_inertial_sample_may_arrive_up_to_a_second_after_its_frame(recorder: 
     }
 
 
+@pytest.mark.parametrize("fps", [0.4, 5.0, 90.0])
+def test_that_second_is_one_at_any_rate(fps: float, tmp_path: Path) -> None:
+    second, step = max(1, round(fps)), round(1e9 / fps)
+    with Recorder(tmp_path, "pick", slots=[], app_version="1", fps=fps) as recorder:
+        recorder.begin()
+        for k in range(second + 1):
+            recorder.add_frame({}, hardware_ns=HW0 + k * step, wall_time=T0 + k / fps)
+        recorder.add_imu([HW0, HW0 + step], np.ones((2, 6)))  # of the row just settled, and of the oldest that waits
+        row = recorder.end()
+    assert [len(each) for each in data(recorder)["imu_ts_ns"].to_pylist()] == [0, 1] + [0] * (second - 1)
+    assert row.drop_stats["imu_late_count"] == 1
+
+
 def test_an_ffmpeg_that_does_not_encode_is_refused_before_the_task_is_touched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from quickdraw.formats.pooled.recording.matrix_columns import MatrixColumns
+from quickdraw.formats.pooled.recording.spool import Spool
 from quickdraw.formats.pooled.writer import Recorder, Slot
 
 LEFT, RIGHT = "observation.gripper_left_force_matrix", "observation.gripper_right_force_matrix"
@@ -211,3 +213,23 @@ def test_damaged_matrices_are_no_samples_and_counted(recorder: Recorder) -> None
     assert told.drop_stats[f"{LEFT}_rejected_count"] == 6
     assert data(recorder, 1)[f"{LEFT}_ns"].to_pylist() == [5]
     assert decoded(data(recorder, 1)[LEFT][0].as_py(), "row_diff_quantized", 100)[0, 0].tolist() == [3, -3, 0]
+
+
+def test_a_sample_that_comes_while_the_episode_ends_makes_no_spec_without_a_column(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder.begin()
+    row(recorder)
+    take = recorder._taking()
+    late = MatrixColumns("int16x10")
+    monkeypatch.setattr(take, "_matrices", late)
+    finish = Spool.finish
+
+    def meanwhile(spool: Spool, *given: Any) -> Path:
+        late.encoded(RIGHT, matrix(1.0))  # by a thread that asked for the episode before it was over
+        return finish(spool, *given)
+
+    monkeypatch.setattr(Spool, "finish", meanwhile)
+    assert recorder.end().force_matrix_specs == {}
+    assert RIGHT not in data(recorder, 1).column_names
+    assert RIGHT not in json.loads((recorder.root / "meta/info.json").read_text())["features"]

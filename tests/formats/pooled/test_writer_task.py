@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -188,8 +189,53 @@ def test_a_finished_number_is_recorded_again_only_when_asked_and_counted_once(tm
         assert (block["min"][0], block["max"][0]) == (11.0, 103.0)
         assert info(recorder)["total_episodes"] == 2
         remove(recorder, 1, rows=True)
-        with pytest.raises(Refused, match="finished before"):
+        with pytest.raises(Refused, match="found not above the last finished number 2, expected a new number"):
             recorder.begin(1)
+
+
+def test_a_number_that_was_never_recorded_is_not_said_to_be_finished(tmp_path: Path) -> None:
+    with made(tmp_path, watermark=10) as recorder:
+        assert record(recorder) == 10
+        with pytest.raises(Refused, match="episode 4: found not above the last finished number 10"):
+            recorder.begin(4)
+
+
+def test_recording_again_tells_what_the_statistics_lose_of_deleted_episodes(tmp_path: Path) -> None:
+    """Contract 4: deletion takes nothing out of stats.json. An episode's own samples can be taken out no other way."""
+    with made(tmp_path) as recorder:
+        record(recorder, glove=1.0, count=2), record(recorder, glove=5.0, imu=1.0, count=3), record(recorder, glove=9.0)
+        record(recorder, 1, again=True, glove=2.0, count=1)
+        assert recorder.notes == ()
+        remove(recorder, 2)
+        record(recorder, 1, again=True, glove=2.0, count=4)
+        assert sorted(recorder.notes) == [
+            f"stats.json: made anew, observation.{name} no longer counts 3 samples of episodes whose data is gone"
+            for name in ("imu", "right_glove")
+        ]
+        assert stats(recorder)["observation.right_glove"]["count"] == 4 + 2
+        record(recorder, glove=1.0)
+        assert recorder.notes == ()
+
+
+def test_a_shards_row_goes_in_the_same_transaction_as_the_new_one_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with made(tmp_path) as recorder:
+        record(recorder), record(recorder)
+        layout, shard = Layout(recorder.root), Layout(recorder.root).shard(1)
+        pq.write_table(pa.concat_tables([pq.read_table(layout.row(number)) for number in (1, 2)]), shard)
+        layout.row(1).unlink(), layout.row(2).unlink()
+        recorder.begin(2, again=True)
+        frames(recorder, count=4)
+        with monkeypatch.context() as failing:
+            failing.setattr(journal, "_carry_out", lambda *_: (_ for _ in ()).throw(OSError("killed")))
+            with pytest.raises(OSError, match="killed"):
+                recorder.end()
+    with exclusive.changing(layout):  # as the next recorder does
+        pass
+    assert pq.read_table(shard)["episode_index"].to_pylist() == [1]
+    assert pq.read_table(layout.row(2))["length"].to_pylist() == [4]
+    assert not list(recorder.root.rglob(".*.tmp"))
 
 
 def test_recording_again_removes_the_videos_it_does_not_replace(tmp_path: Path) -> None:

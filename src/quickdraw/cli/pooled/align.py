@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quickdraw.cli.outcomes import FAILED
-from quickdraw.cli.pooled.answers import AsJson, Number, TaskFolder, answering, named, place_document, print_document
+from quickdraw.cli.pooled.answers import (
+    AsJson,
+    Number,
+    TaskFolder,
+    answering,
+    named,
+    place_document,
+    print_document,
+    say,
+)
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.align import Alignment
+    from quickdraw.formats.pooled.reader import Episode
 
 SHOWN = 40  # rows of residuals in words
 
@@ -51,49 +61,55 @@ def align(
     of range, not as aligned. Exit code 0 when aligned, 1 where the stamps do not allow it, 2 where there is no such
     episode.
     """
-    from quickdraw.formats.pooled.align import NotAlignable, align_trajectory
-    from quickdraw.formats.pooled.align import align as aligned
+    from quickdraw.formats.pooled.align import NotAlignable
     from quickdraw.formats.pooled.reader import Task
 
     with answering(as_json=as_json):
         opened = Task.open(task)
         layout, one = opened.info.layout, opened.episode(episode)
         try:
-            if which is Which.trajectory:
-                found = align_trajectory(one, gripper)
-            else:
-                found = aligned(one, side.value, "force" if which is Which.force else "matrix", gripper)
+            found = _aligned(one, which, side, gripper)
         except NotAlignable as error:
             if as_json:
                 print_document(place_document(layout, episode) | {"not_alignable": error.reason})
             typer.echo(f"{named(layout, episode)}: not alignable: {error.reason}", err=True)
             raise typer.Exit(FAILED) from None
     if as_json:
-        print_document(
-            place_document(layout, episode)
-            | {
-                "bound_ns": found.bound_ns,
-                "mapping": found.index.tolist(),
-                "residual_ns": found.residual_ns.tolist(),
-                "out_of_range": found.out_of_range.tolist(),
-            }
-        )
+        print_document(place_document(layout, episode) | _document(found))
     else:
-        typer.echo(f"{named(layout, episode)}: {which.value}")
+        say(f"{named(layout, episode)}: {which.value}")
         _show(found)
+
+
+def _aligned(episode: Episode, which: Which, side: Side, gripper: int) -> Alignment:
+    from quickdraw.formats.pooled.align import align as aligned
+    from quickdraw.formats.pooled.align import align_trajectory
+
+    if which is Which.trajectory:
+        return align_trajectory(episode, gripper)
+    return aligned(episode, side.value, "force" if which is Which.force else "matrix", gripper)
+
+
+def _document(found: Alignment) -> dict[str, Any]:
+    return {
+        "bound_ns": found.bound_ns,
+        "mapping": found.index.tolist(),
+        "residual_ns": found.residual_ns.tolist(),
+        "out_of_range": found.out_of_range.tolist(),
+    }
 
 
 def _show(found: Alignment) -> None:
     import numpy as np
 
     inside = found.residual_ns[~found.out_of_range] / 1e6
-    typer.echo(f"{'row':>6} {'sample':>7} {'residual ms':>12}")
+    say(f"{'row':>6} {'sample':>7} {'residual ms':>12}")
     for row in range(min(SHOWN, len(found.index))):
         beyond = "  out of range" if found.out_of_range[row] else ""
-        typer.echo(f"{row:6d} {found.index[row]:7d} {found.residual_ns[row] / 1e6:12.3f}{beyond}")
+        say(f"{row:6d} {found.index[row]:7d} {found.residual_ns[row] / 1e6:12.3f}{beyond}")
     if len(found.index) > SHOWN:
-        typer.echo(f"... {len(found.index) - SHOWN} rows more; --json has all of them")
+        say(f"... {len(found.index) - SHOWN} rows more; --json has all of them")
     if len(inside):
         figures = f"residual median {np.median(inside):.3f} ms, largest {inside.max():.3f} ms"
-        typer.echo(f"{len(inside)} rows aligned: {figures}, bound {found.bound_ns / 1e6:.3f} ms")
-    typer.echo(f"{int(found.out_of_range.sum())} rows out of range")
+        say(f"{len(inside)} rows aligned: {figures}, bound {found.bound_ns / 1e6:.3f} ms")
+    say(f"{int(found.out_of_range.sum())} rows out of range")

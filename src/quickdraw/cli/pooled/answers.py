@@ -28,17 +28,28 @@ Number = Annotated[int, typer.Option("--episode", min=1, help="The global episod
 def answering(*, as_json: bool) -> Iterator[None]:
     """Raise typer.Exit where the block is refused (2), fails (1) or is interrupted, having said why.
 
-    The faults of a refusal are lines on stderr, and with `as_json` a document on stdout too.
+    The faults of a refusal are lines on stderr, and with `as_json` whatever went wrong is a document on stdout too.
     """
-    from quickdraw.errors import Refused
+    from quickdraw.errors import Fault, Refused, VideoError
 
     with exit_codes(consequence="nothing was changed"):
         try:
             yield
         except Refused as refused:
-            if as_json:
-                print_document({"refused": [asdict(fault) for fault in refused.faults]})
+            _print_if(as_json, {"refused": [asdict(fault) for fault in refused.faults]})
             raise
+        except VideoError as error:
+            fault = Fault("video", "picture", error.found, error.expected, path=error.path)
+            _print_if(as_json, {"refused": [asdict(fault)]})
+            raise
+        except OSError as error:
+            _print_if(as_json, {"failed": str(error)})
+            raise
+
+
+def _print_if(as_json: bool, document: Mapping[str, Any]) -> None:
+    if as_json:
+        print_document(document)
 
 
 @contextmanager
@@ -61,7 +72,14 @@ def telling(name: str, unit: str) -> Iterator[Callable[[int, int], None]]:
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on stdout."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    say(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def say(text: str) -> None:
+    """A line on stdout, whatever file names are in it: bytes that are no UTF-8 become `\\udcNN`."""
+    from quickdraw.formats.pooled.checks.findings import plain
+
+    typer.echo(plain(text))
 
 
 def named(layout: Layout, number: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quickdraw.cli.outcomes import FAILED
-from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, print_document, telling
+from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, print_document, say, telling
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.check import Report
@@ -46,9 +46,9 @@ def _show(report: Report) -> None:
         _show_table(report)
     else:
         for finding in report.findings:
-            typer.echo(str(finding))
+            say(str(finding))
     errors, warnings = len(report.of("error")), len(report.of("warning"))
-    typer.echo(f"{report.episodes} episodes checked: {errors} errors, {warnings} warnings")
+    say(f"{report.episodes} episodes checked: {errors} errors, {warnings} warnings")
 
 
 def _show_table(report: Report) -> None:

@@ -16,6 +16,7 @@ from quickdraw.cli.pooled.answers import (
     named,
     place_document,
     print_document,
+    say,
 )
 
 _WithRow = Annotated[bool, typer.Option("--with-row", help="Remove its row in meta/episodes, too.")]
@@ -40,8 +41,8 @@ def delete(
         print_document(place_document(layout, episode) | {"applied": report.applied} | files)
         return
     for path in report.files:
-        typer.echo(str(path))
+        say(str(path))
     for path in report.shards:
-        typer.echo(f"{path}: its row")
+        say(f"{path}: its row")
     removed = f"{len(report.files)} files removed{dry(apply)}"
-    typer.echo(f"{named(layout, episode)}: {removed if report.files or report.shards else 'nothing left to remove'}")
+    say(f"{named(layout, episode)}: {removed if report.files or report.shards else 'nothing left to remove'}")

@@ -35,6 +35,7 @@ def _described(task: Task) -> dict[str, Any]:
     from quickdraw.formats.pooled.numbers import foreseen_number, read_marker
 
     about = task.info
+    version, sensors = about.document.get("app_version"), about.document.get("sensors")
     episodes = []
     with telling("read", "episodes") as tell:
         for episode in _episodes(task):
@@ -42,11 +43,11 @@ def _described(task: Task) -> dict[str, Any]:
             tell(len(episodes), len(task.numbers))
     return {
         "task": about.task_name,
-        "folder": str(about.layout.root),
-        "app_version": about.document.get("app_version"),
+        "folder": str(about.layout.root.absolute()),
+        "app_version": version if isinstance(version, str) else None,
         "fps": about.fps,
         "slots": sorted({slot for each in episodes for slot in each["slots"]}),
-        "sensors": about.document.get("sensors", []),
+        "sensors": [each for each in sensors if isinstance(each, str)] if isinstance(sensors, list) else [],
         "total_episodes": about.total_episodes,
         "waiting_number": read_marker(about.layout) or None,
         "next_number": foreseen_number(about.layout, about),
@@ -61,6 +62,7 @@ def _episodes(task: Task) -> Iterator[dict[str, Any]]:
         yield place_document(task.info.layout, episode.number) | {
             "rows": rows,
             "seconds": row.duration_s if row else None,
+            "dropped_frames": row.dropped_frames if row else None,
             "data": files.data is not None,
             "row": row is not None,
             "slots": {slot: sorted(path.suffix[1:] for path in paths) for slot, paths in files.videos.items()},
@@ -71,19 +73,22 @@ def _show(document: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from quickdraw.formats.pooled.checks.findings import plain
+
     episodes = document["episodes"]
     seconds = sum(each["seconds"] or 0.0 for each in episodes)
     console = Console(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNLIMITED)
-    console.print(f"{document['task']}: {len(episodes)} episodes, {seconds:,.1f} s, {document['fps']:g} fps")
-    console.print(f"slots    {', '.join(document['slots']) or 'none'}")
-    console.print(f"sensors  {', '.join(map(str, document['sensors'])) or 'none'}")
+    console.print(f"{plain(document['task'])}: {len(episodes)} episodes, {seconds:,.1f} s, {document['fps']:g} fps")
+    console.print(f"slots    {plain(', '.join(document['slots'])) or 'none'}")
+    console.print(f"sensors  {plain(', '.join(map(str, document['sensors']))) or 'none'}")
     waiting = f" (freed by an aborted recording: {document['waiting_number']})" if document["waiting_number"] else ""
     console.print(f"next N   {document['next_number']}{waiting}")
-    table = Table("N", "chunk", "file", "name", "rows", "seconds", "videos", "missing", box=None, pad_edge=False)
-    for name in ("N", "chunk", "file", "rows", "seconds"):
-        next(column for column in table.columns if column.header == name).justify = "right"
+    names = ("N", "chunk", "file", "name", "rows", "seconds", "dropped", "videos", "missing")
+    table = Table(*names, box=None, pad_edge=False)
+    for column in table.columns:
+        column.justify = "left" if column.header in ("name", "videos", "missing") else "right"
     for each in episodes:
-        table.add_row(*_cells(each))
+        table.add_row(*map(plain, _cells(each)))
     if episodes:
         console.print(table)
 
@@ -98,6 +103,7 @@ def _cells(episode: dict[str, Any]) -> tuple[str, ...]:
         episode["name"],
         "-" if episode["rows"] is None else str(episode["rows"]),
         "-" if episode["seconds"] is None else f"{episode['seconds']:.2f}",
+        "-" if episode["dropped_frames"] is None else str(episode["dropped_frames"]),
         videos,
         ", ".join(missing),
     )

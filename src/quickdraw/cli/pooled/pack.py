@@ -15,9 +15,12 @@ from quickdraw.cli.pooled.answers import (
     named,
     place_document,
     print_document,
+    say,
 )
 
-_Out = Annotated[Path | None, typer.Option("--out", help="The zip to write; default <task><_ep name>.zip here.")]
+_Out = Annotated[
+    Path | None, typer.Option("--out", help="The zip, or a folder for <task><_ep name>.zip; default: here.")
+]
 
 
 def pack(task: TaskFolder, *, episode: Number, out: _Out = None, as_json: AsJson = False) -> None:
@@ -30,10 +33,9 @@ def pack(task: TaskFolder, *, episode: Number, out: _Out = None, as_json: AsJson
 
     with answering(as_json=as_json):
         layout = recognise(task).layout
-        name = f"{layout.root.resolve().name}{layout.place(episode).suffix}.zip"
-        place = packed(layout, episode, out or Path(name))
+        place = packed(layout, episode, out or Path())
     if as_json:
-        fields = {"name": layout.root.resolve().name, "episode_index": str(layout.place(episode).file)}
+        fields = {"name": layout.task, "episode_index": str(layout.place(episode).file)}
         print_document(place_document(layout, episode) | {"archive": str(place), "form": fields})
     else:
-        typer.echo(f"{named(layout, episode)}: {place}")
+        say(f"{named(layout, episode)}: {place}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
-from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, dry, print_document, telling
+from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, dry, print_document, say, telling
 
 
 def recalc_stats(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = False) -> None:
@@ -24,5 +22,5 @@ def recalc_stats(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = Fa
         print_document({"task": str(task), "changes": differs, "applied": apply, "counts": counts, "notes": notes})
         return
     for line in (*(f"{name}: {block.count:,}" for name, block in blocks.items()), *notes):
-        typer.echo(line)
-    typer.echo(f"stats.json: {f'made anew{dry(apply)}' if differs else 'right as it is'}")
+        say(line)
+    say(f"stats.json: {f'made anew{dry(apply)}' if differs else 'right as it is'}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from quickdraw.cli.pooled.answers import (
     Apply,
     AsJson,
@@ -15,6 +13,7 @@ from quickdraw.cli.pooled.answers import (
     named,
     place_document,
     print_document,
+    say,
     telling,
 )
 
@@ -47,11 +46,11 @@ def repair_scale(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = Fa
         return
     for episode in planned.episodes:
         for column in episode.columns:
-            typer.echo(f"{named(layout, episode.number)}: {_words(column)}")
+            say(f"{named(layout, episode.number)}: {_words(column)}")
     for path, reason in planned.skipped:
-        typer.echo(f"{path}: left alone: {reason}")
+        say(f"{path}: left alone: {reason}")
     decided = sum(len(each.decided) for each in planned.episodes)
-    typer.echo(f"{decided} columns get a scale, {len(planned.undecided)} stay undecided{dry(apply) if decided else ''}")
+    say(f"{decided} columns get a scale, {len(planned.undecided)} stay undecided{dry(apply) if decided else ''}")
 
 
 def _words(column: Measured) -> str:

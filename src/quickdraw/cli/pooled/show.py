@@ -15,6 +15,7 @@ from quickdraw.cli.pooled.answers import (
     named,
     place_document,
     print_document,
+    say,
 )
 
 _Out = Annotated[Path | None, typer.Option("--out", help="The PNG to write; default <task>_episode_<N>.png here.")]
@@ -25,6 +26,7 @@ def show(task: TaskFolder, *, episode: Number, out: _Out = None, as_json: AsJson
 
     Exit code 0 when drawn, 2 where there is no such episode or it is damaged.
     """
+    from quickdraw.errors import COMMAND_LINE, Fault, Refused
     from quickdraw.formats.pooled.reader import Task
     from quickdraw.report.pooled_sheet import sheet, write_png
 
@@ -32,9 +34,12 @@ def show(task: TaskFolder, *, episode: Number, out: _Out = None, as_json: AsJson
         opened = Task.open(task)
         layout = opened.info.layout
         picture = sheet(opened.episode(episode))
-        place = out or Path(f"{layout.root.resolve().name}_episode_{episode:06d}.png")
+        place = out or Path(f"{layout.task}_episode_{episode:06d}.png")
+        if layout.root.resolve() in place.resolve().parents:
+            fault = Fault(COMMAND_LINE, "--out", str(place), "a place outside the task's folder")
+            raise Refused([fault])
         write_png(place, picture)
     if as_json:
         print_document(place_document(layout, episode) | {"sheet": str(place)})
     else:
-        typer.echo(f"{named(layout, episode)}: {place}")
+        say(f"{named(layout, episode)}: {place}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
-from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, dry, print_document
+from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, dry, print_document, say
 
 
 def split_episodes(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = False) -> None:
@@ -30,7 +28,7 @@ def split_episodes(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = 
         return
     for shard in planned.shards:
         kept = f"; {len(shard.kept)} have a file of their own, which stays" if shard.kept else ""
-        typer.echo(f"{shard.path}: {len(shard.pieces)} rows get a file each{kept}")
+        say(f"{shard.path}: {len(shard.pieces)} rows get a file each{kept}")
     if planned.template:
-        typer.echo("info.json: episodes_path names one file an episode")
-    typer.echo(f"{len(shards)} shards parted{dry(apply)}" if shards else "nothing to part")
+        say("info.json: episodes_path names one file an episode")
+    say(f"{len(shards)} shards parted{dry(apply)}" if shards else "nothing to part")

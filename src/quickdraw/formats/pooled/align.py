@@ -13,14 +13,13 @@ import numpy as np
 
 from quickdraw.core.grid import Int64
 from quickdraw.errors import QuickdrawError
+from quickdraw.formats.pooled import columns
 from quickdraw.formats.pooled.clock import ClockClass, classify
-from quickdraw.formats.pooled.columns import arrow_type
 from quickdraw.formats.pooled.data import DataFile
 
 type Side = Literal["left", "right"]
 type Which = Literal["matrix", "force"]
 
-NONE = -1  # no row
 HARDWARE = "hardware_ns"
 
 
@@ -92,7 +91,7 @@ def align(episode: HasData, side: Side, which: Which, gripper: int = 1) -> Align
     Raises NotAlignable where there is no usable clock, no column of stamps (before v1.3.3), or no stamp in it; Refused
     where the data file is damaged.
     """
-    stamps = f"observation.{prefix(gripper)}gripper_{side}_force{'_matrix' if which == 'matrix' else ''}_ns"
+    stamps = f"{(columns.matrix if which == 'matrix' else columns.force)(side, gripper)}_ns"
     data = _stamped(episode, stamps)
     found, _ = data.read([HARDWARE, stamps])
     return nearest(found[stamps], _usable(found[HARDWARE]))
@@ -103,17 +102,10 @@ def align_trajectory(episode: HasData, gripper: int = 1) -> Alignment:
 
     There are more points than rows, or fewer: they come at their own rate. Raises as `align` does.
     """
-    stamps = f"observation.{prefix(gripper)}slam_trajectory_ns"
+    stamps = f"{columns.trajectory(gripper)}_ns"
     data = _stamped(episode, stamps)
     found, ragged = data.read([HARDWARE], [stamps])
     return nearest(ragged[stamps].values, _usable(found[HARDWARE]))
-
-
-def prefix(gripper: int) -> str:
-    """What stands before `gripper_` and `slam_` in the columns of gripper 1, 2, ... Raises ValueError below 1."""
-    if gripper < 1:
-        raise ValueError(f"gripper {gripper}; they are counted from 1")
-    return "" if gripper == 1 else f"gripper_{gripper}_"
 
 
 def _stamped(episode: HasData, stamps: str) -> DataFile:
@@ -122,7 +114,7 @@ def _stamped(episode: HasData, stamps: str) -> DataFile:
         raise NotAlignable(f"no column {HARDWARE}")
     if stamps not in data:
         raise NotAlignable(f"no column {stamps}; recorders write it since v1.3.3")
-    data.require({name: arrow_type(name) for name in (HARDWARE, stamps)})
+    data.require({name: columns.arrow_type(name) for name in (HARDWARE, stamps)})
     return data
 
 
@@ -136,21 +128,3 @@ def _usable(hardware_ns: Int64) -> Int64:
     if len(back):
         raise NotAlignable(f"{HARDWARE} steps back at row {back[0] + 1}")
     return hardware_ns
-
-
-def imu_rows(hardware_ns: Int64, ts_ns: Int64, *, first_window_ns: int | None = None) -> Int64:
-    """The row each IMU sample belongs to, `(n,)` int64: previous row's stamp < ts <= the row's own; -1 for none.
-
-    `hardware_ns` `(T,)` int64 must not step back; rows without a stamp (0) take no sample, and of rows with one stamp
-    the first takes them. The first row has no previous one: it takes what is at most `first_window_ns` older, a
-    frame's time, and everything up to its stamp where that is None. Samples after the last row are of none.
-    """
-    stamped = np.flatnonzero(hardware_ns)
-    stamps = hardware_ns[stamped]
-    if not len(stamps):
-        return np.full(len(ts_ns), NONE, np.int64)
-    at = np.searchsorted(stamps, ts_ns, "left")
-    row = np.append(stamped, NONE)[at]
-    if first_window_ns is not None:
-        row[ts_ns <= stamps[0] - first_window_ns] = NONE
-    return row.astype(np.int64)

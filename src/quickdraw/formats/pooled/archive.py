@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from quickdraw.errors import Fault, Refused
+from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.formats import durable
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.info import Info, recognise
-from quickdraw.formats.pooled.layout import PLAIN_NAME, Layout
+from quickdraw.formats.pooled.layout import EXTENSIONS, PLAIN_NAME, Layout
 from quickdraw.formats.pooled.row_tables import numbers_in, read_table
 from quickdraw.formats.pooled.rows import read_row, row_bytes
 from quickdraw.formats.pooled.scan import EpisodeFiles, scan
+from quickdraw.video.cut_off import refuse_cut
 
 DATE: Final = (1980, 1, 1, 0, 0, 0)  # the first a zip can tell
 MODE: Final = 0o100644 << 16
 UNIX: Final = 3
-EXTENSIONS: Final = (".mp4", ".mkv")
 
 type Member = tuple[str, Path | bytes]
 
@@ -36,9 +36,9 @@ def pack(layout: Layout, number: int, target: Path) -> Path:
     incomplete episode, and for a place inside the task; ValueError for a number below 1.
     """
     if target.is_dir():
-        target = target / f"{layout.root.name}{layout.place(number).suffix}.zip"
+        target = target / f"{layout.task}{layout.place(number).suffix}.zip"
     if layout.root.resolve() in target.resolve().parents:
-        fault = Fault(layout.root.name, "target", str(target), "a place outside the task's folder", path=str(target))
+        fault = Fault(layout.task, "target", str(target), "a place outside the task's folder", path=str(target))
         raise Refused([fault])
     members = list(_members(layout, number))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def _row(layout: Layout, number: int) -> Path | bytes | None:
 
 def _faults(info: Info, files: EpisodeFiles, row: Path | bytes | None) -> Iterator[Fault]:
     layout, number = info.layout, files.number
-    where = f"{layout.root.name}: episode {number} ({layout.place(number).suffix})"
+    where = f"{layout.task}: episode {number} ({layout.place(number).suffix})"
 
     def missing(field: str, path: Path) -> Fault:
         return Fault(where, field, "nothing", "a complete episode", path=str(path))
@@ -116,6 +116,10 @@ def _faults(info: Info, files: EpisodeFiles, row: Path | bytes | None) -> Iterat
     for path in (layout.stats, layout.tasks):
         if not _has_bytes(path):
             yield missing(path.name, path)
+    videos = (path for paths in files.videos.values() for path in paths)
+    for path in (*videos, home, layout.row(number), layout.info, layout.stats, layout.tasks):
+        if path.is_symlink():  # it might lead anywhere, and what is there would leave the machine
+            yield Fault(where, path.name, f"a link to {path.readlink()}", "the file itself", path=str(path))
 
 
 def _data_faults(where: str, path: Path) -> Iterator[Fault]:
@@ -132,14 +136,24 @@ def _video_faults(layout: Layout, number: int, slot: str, *, where: str, paths: 
     field, path = f"video of {slot}", paths[0]
     if len(paths) > 1:
         yield Fault(where, field, ", ".join(each.name for each in paths), "one file", path=str(path.parent))
-    elif path.suffix not in EXTENSIONS:
+    elif path.suffix[1:] not in EXTENSIONS:
         yield Fault(where, field, path.name, "an mp4 or mkv", path=str(path))
     elif not _has_bytes(path):
         yield Fault(where, field, "no bytes", "a video", path=str(path))
-    elif not PLAIN_NAME.fullmatch(slot):
+    elif not PLAIN_NAME.fullmatch(slot) or slot.encode("utf-8", "ignore").decode() != slot:
         yield Fault(where, field, repr(slot), "a slot of a plain folder name", path=str(path))
     elif path != (home := layout.video(number, slot, path.suffix[1:])):
         yield Fault(where, field, str(path), f"it at {home}", path=str(path))
+    else:
+        yield from _cut_faults(where, field, path)
+
+
+def _cut_faults(where: str, field: str, path: Path) -> Iterator[Fault]:
+    """By headers alone: no picture is decoded."""
+    try:
+        refuse_cut(path)
+    except VideoError as error:
+        yield Fault(where, field, error.found, error.expected, path=str(path))
 
 
 def _has_bytes(path: Path) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.checks.cells import check_cells
 from quickdraw.formats.pooled.checks.clocks import check_clocks
 from quickdraw.formats.pooled.checks.data import Data, check_keys, read_data
@@ -17,9 +16,8 @@ from quickdraw.formats.pooled.checks.findings import Checking, Report
 from quickdraw.formats.pooled.checks.info import check_against_files, check_info
 from quickdraw.formats.pooled.checks.matrices import check_matrices
 from quickdraw.formats.pooled.checks.names import check_names
-from quickdraw.formats.pooled.checks.parquet import is_there
 from quickdraw.formats.pooled.checks.pictures import check_pictures
-from quickdraw.formats.pooled.checks.rows import Row, check_rows
+from quickdraw.formats.pooled.checks.rows import CheckedRow, check_rows
 from quickdraw.formats.pooled.checks.stats import check_stats
 from quickdraw.formats.pooled.checks.sums import check_sums
 from quickdraw.formats.pooled.checks.tasks import check_tasks
@@ -56,15 +54,11 @@ def check(root: Path, *, deep: bool = False, tell: Tell | None = None) -> Report
 
 
 def _scanned(info: Info) -> dict[int, EpisodeFiles]:
-    try:
-        return scan(info.layout)
-    except OSError as error:
-        where = str(error.filename or info.layout.root)
-        fault = Fault(info.layout.root.name, "folder", error.strerror or str(error), "a readable folder", path=where)
-        raise Refused([fault]) from error
+    """What there is to check: an episode of auxiliary streams alone is none."""
+    return {number: files for number, files in scan(info.layout).items() if files.data or files.videos}
 
 
-def _check_presence(checking: Checking, files: dict[int, EpisodeFiles], rows: dict[int, Row]) -> None:
+def _check_presence(checking: Checking, files: dict[int, EpisodeFiles], rows: dict[int, CheckedRow]) -> None:
     """Rows without files, and files without rows unless it is told already why the row cannot be read."""
     layout = checking.info.layout
     for number in rows.keys() - files.keys():
@@ -81,20 +75,19 @@ def _check_presence(checking: Checking, files: dict[int, EpisodeFiles], rows: di
             checking.add("row-missing", layout.row(number), "no row of this episode", number)
 
 
-def _check_episode(checking: Checking, files: EpisodeFiles, row: Row | None) -> None:
+def _check_episode(checking: Checking, files: EpisodeFiles, row: CheckedRow | None) -> None:
     videos = check_videos(checking, files)
     data = _check_data(checking, files, row)
     if checking.deep:
         check_pictures(checking, files.number, videos, data)
 
 
-def _check_data(checking: Checking, files: EpisodeFiles, row: Row | None) -> Data | None:
+def _check_data(checking: Checking, files: EpisodeFiles, row: CheckedRow | None) -> Data | None:
     home = checking.info.layout.data(files.number)
     if files.data is None:
-        checking.add("data-missing", home, f"no data, and video of {', '.join(files.videos) or 'auxiliary streams'}",
-                     files.number)  # fmt: skip
+        checking.add("data-missing", home, f"no data, and video of {', '.join(files.videos)}", files.number)
         return None
-    data = read_data(checking, files.number, home if is_there(home) else files.data)
+    data = read_data(checking, files.number, files.data)
     if data is None:
         return None
     check_keys(checking, data, row)

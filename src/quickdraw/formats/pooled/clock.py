@@ -1,4 +1,4 @@
-"""What the stamps of an episode's rows are worth: which clock they are of, and whether two rows are one frame.
+"""What the stamps of an episode's rows are worth: which clock they are of, which rows are one frame, which takes what.
 
 Times are int64 nanoseconds; 0 is no stamp. Contract sections 7.1 and 7.3.
 """
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from quickdraw.core.grid import Float64, Int64
 
+NONE = -1  # no row
 HALF, WRAP = 1 << 31, 1 << 32  # of 32-bit nanoseconds: 2.147 s and 4.295 s
 
 
@@ -71,6 +72,24 @@ def fold(frame_index: Int64, timestamp: npt.NDArray[Any], hardware_ns: Int64) ->
     agrees = bool(((timestamp == timestamp[leader]) & (hardware_ns == hardware_ns[leader])).all())
     keep = np.sort(first) if agrees else np.arange(len(frame_index))
     return Fold(keep.astype(np.int64), most, agrees or most < 2)
+
+
+def imu_rows(hardware_ns: Int64, ts_ns: Int64, *, first_window_ns: int | None = None) -> Int64:
+    """The row each IMU sample belongs to, `(n,)` int64: previous row's stamp < ts <= the row's own; -1 for none.
+
+    `hardware_ns` `(T,)` int64 must not step back; rows without a stamp (0) take no sample, and of rows with one stamp
+    the first takes them. The first row has no previous one: it takes what is at most `first_window_ns` older, a
+    frame's time, and everything up to its stamp where that is None. Samples after the last row are of none.
+    """
+    stamped = np.flatnonzero(hardware_ns)
+    stamps = hardware_ns[stamped]
+    if not len(stamps):
+        return np.full(len(ts_ns), NONE, np.int64)
+    at = np.searchsorted(stamps, ts_ns, "left")
+    row = np.append(stamped, NONE)[at]
+    if first_window_ns is not None:
+        row[ts_ns <= stamps[0] - first_window_ns] = NONE
+    return row.astype(np.int64)
 
 
 def elapsed_s(timestamp: npt.NDArray[Any], wall_time: Float64) -> Float64:

@@ -29,7 +29,7 @@ KEYS: Final[dict[str, Any]] = {
     "action": pa.list_(_F32, 1),
 }
 
-_GRIPPER = r"observation\.(?:gripper_[1-9]\d*_)?"
+_GRIPPER = r"observation\.(?:gripper_(?P<gripper>[1-9]\d*)_)?"
 MATRIX = re.compile(_GRIPPER + r"gripper_(?:left|right)_force_matrix")
 FORCE = re.compile(_GRIPPER + r"gripper_(?:left|right)_force")
 STATE = re.compile(_GRIPPER + r"gripper_state")
@@ -40,12 +40,52 @@ GLOVE_QUAT = re.compile(r"observation\.[^.]+_imu_quat")
 GLOVE_VALID = re.compile(r"observation\.[^.]+_imu_valid")
 
 
+def prefix(gripper: int) -> str:
+    """What stands before `gripper_` and `slam_` in the columns of gripper 1, 2, ... Raises ValueError below 1."""
+    if gripper < 1:
+        raise ValueError(f"gripper {gripper}; they are counted from 1")
+    return "" if gripper == 1 else f"gripper_{gripper}_"
+
+
+def force(side: str, gripper: int = 1) -> str:
+    """The column of a finger's force; its stamps are in `{}_ns`, as those of `matrix` and `trajectory` are."""
+    return f"observation.{prefix(gripper)}gripper_{side}_force"
+
+
+def matrix(side: str, gripper: int = 1) -> str:
+    """The column of a finger's force matrices."""
+    return f"{force(side, gripper)}_matrix"
+
+
+def state(gripper: int = 1) -> str:
+    """The column of a gripper's state."""
+    return f"observation.{prefix(gripper)}gripper_state"
+
+
+def trajectory(gripper: int = 1) -> str:
+    """The column of a gripper's points."""
+    return f"observation.{prefix(gripper)}slam_trajectory"
+
+
+def gripper_of(column: str) -> int:
+    """Which gripper a column is of, stamps included; 0 where it is of none."""
+    bare = column.removesuffix("_ns")
+    for form in (MATRIX, FORCE, STATE, TRAJECTORY, OLD_POSE):
+        if match := form.fullmatch(bare):
+            return int(match["gripper"] or 1)
+    return 0
+
+
 def is_glove(name: str) -> bool:
-    """Whether a column is a tactile sensor's: `observation.` and nothing the contract has another meaning for."""
+    """Whether a column's name can be a tactile sensor's: `observation.`, and none the contract has a meaning for.
+
+    A name alone does not make it one: which columns are gloves' when statistics are made, `stats.Counting` tells.
+    """
     known = (MATRIX, FORCE, STATE, TRAJECTORY, OLD_POSE, GLOVE_QUAT, GLOVE_VALID)
     bare = name.removesuffix("_ns")
     return (
         name.startswith("observation.")
+        and name.count(".") == 1  # a server declares pictures below `observation.`
         and not name.endswith("hand_pose")
         and name != IMU
         and not any(form.fullmatch(bare) for form in known)

@@ -8,20 +8,18 @@ as many at a time as make some MB.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.arrow_arrays import Column, Ragged, alike, joined, joined_ragged
+from quickdraw.formats.pooled.parquet_files import UNREADABLE, check_chunks, opened, why
 
 BATCH_BYTES: Final = 16 << 20  # of Arrow's memory, about, at a time
 MOST_ROWS: Final = 4096  # at a time
 READ_BYTES: Final = 1 << 20  # of the file at a time
 VALUE_BYTES: Final = 8  # what no number is wider than
-UNREADABLE: Final = (OSError, ValueError, LookupError, pa.ArrowException)  # what Arrow raises at a bad file
 
 
 class DataFile:
@@ -33,8 +31,7 @@ class DataFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._opened() as file:
-            schema = file.schema_arrow
+        with self._opened() as (schema, file):
             self.rows: int = file.metadata.num_rows
         self.names: tuple[str, ...] = tuple(schema.names)
         self.types: Mapping[str, Any] = {field.name: field.type for field in schema}
@@ -92,12 +89,11 @@ class DataFile:
     def _put(self, name: str, pieces: list[Any], join: Any) -> Any:
         try:
             return join(pieces, pieces[0].type if pieces else self.types[name])
-        except ValueError as error:
-            raise self.refusal(name, str(error), "a sound column without nulls") from error
+        except UNREADABLE as error:  # a null, lists of several lengths, text that is none
+            raise self.refusal(name, why(error), "a sound column without nulls") from error
 
     def _batches(self, names: list[str], rows_at_a_time: int | None) -> Iterator[Any]:
-        with self._opened() as file:
-            schema = file.schema_arrow
+        with self._opened() as (schema, file):
             missing = [name for name in names if name not in schema.names]
             if missing:
                 known = f"one of {', '.join(schema.names)}"
@@ -105,18 +101,23 @@ class DataFile:
             if not names:
                 return
             try:
-                rows = min(rows_at_a_time or MOST_ROWS, _rows_at_a_time(file.metadata, names))
+                rows = min(rows_at_a_time or MOST_ROWS, _rows_at_a_time(file, names))
                 for batch in file.iter_batches(rows, columns=names, use_threads=False):
                     yield batch.select(names)  # Arrow takes a name for a prefix, too
             except UNREADABLE as error:
-                raise self.refusal(", ".join(names), f"unreadable ({error})", "a sound column") from error
+                raise self.refusal(", ".join(names), f"unreadable ({why(error)})", "a sound column") from error
 
-    def _opened(self) -> Any:
-        try:
-            # Left alone, Arrow reads every row group ahead and keeps them all.
-            return pq.ParquetFile(self.path, buffer_size=READ_BYTES, pre_buffer=False)
-        except UNREADABLE as error:
-            raise self.refusal("file", f"unreadable ({error})", "a sound Parquet file") from error
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, Any]]:
+        """The file's schema, all names of which are text, and the open file."""
+        with ExitStack() as held:
+            try:
+                file = held.enter_context(opened(self.path, buffer_bytes=READ_BYTES))
+                schema = file.schema_arrow
+                _ = schema.names, schema.types  # which are decoded only when asked for
+            except UNREADABLE as error:
+                raise self.refusal("file", f"unreadable ({why(error)})", "a sound Parquet file") from error
+            yield schema, file
 
     def _fault(self, field: str, found: str, expected: str) -> Fault:
         return Fault(self.path.name, field, found, expected, path=str(self.path))
@@ -126,15 +127,14 @@ class DataFile:
         return Refused([self._fault(field, found, expected)])
 
 
-def _rows_at_a_time(footer: Any, names: Sequence[str]) -> int:
+def _rows_at_a_time(file: Any, names: Sequence[str]) -> int:
     """Rows whose values, of all columns named, make one batch: by the row group that has the most of them a row."""
-    if not footer.num_row_groups:
-        return MOST_ROWS
-    first = footer.row_group(0)
-    at = [at for at in range(first.num_columns) if _is_of(first.column(at).path_in_schema, names)]
+    footer = file.metadata
+    leaves = [at for at, path in enumerate(file.reader.column_paths) if _is_of(".".join(path), names)]
+    check_chunks(file, leaves)
     groups = (footer.row_group(number) for number in range(footer.num_row_groups))
-    widest = max(sum(group.column(each).num_values for each in at) / max(1, group.num_rows) for group in groups)
-    return int(min(MOST_ROWS, max(1, BATCH_BYTES // (max(1, widest) * VALUE_BYTES))))
+    widths = (sum(group.column(each).num_values for each in leaves) / max(1, group.num_rows) for group in groups)
+    return int(min(MOST_ROWS, max(1, BATCH_BYTES // (max(1, 1, *widths) * VALUE_BYTES))))
 
 
 def _is_of(leaf: str, names: Sequence[str]) -> bool:

@@ -26,26 +26,19 @@ def quantise(depth_mm: Depth) -> Codes:
     return _code_of_mm()[np.asarray(depth_mm, np.uint16)]
 
 
-def dequantise(codes: Codes) -> Depth:
-    """The depths [mm] `(...)` uint16 codes stand for; 100 mm for code 0. Raises ValueError for a code above 4095."""
-    _refuse_high(codes)
-    return _mm_of_code()[codes]
-
-
 def metric(codes: Codes, invalid_below: int = INVALID_BELOW) -> Depth:
-    """As `dequantise`, but 0 mm, no depth, for every code below `invalid_below`."""
-    _refuse_high(codes)
+    """The depths [mm] `(...)` uint16 codes stand for; 0, no depth, for every code below `invalid_below`.
+
+    Raises ValueError for a code above 4095.
+    """
+    if codes.size and int(codes.max()) > TOP_CODE:
+        raise ValueError(f"code {int(codes.max())}; codes are 0 to {TOP_CODE}")
     return _metric_of_code(invalid_below)[codes]
 
 
 def shade(codes: Codes) -> npt.NDArray[np.uint8]:
     """Codes in 8 bits, for a colour map: code * 255 // 4095. In 16 bits the product would wrap."""
     return (codes.astype(np.int32) * 255 // TOP_CODE).astype(np.uint8)
-
-
-def _refuse_high(codes: Codes) -> None:
-    if codes.size and int(codes.max()) > TOP_CODE:
-        raise ValueError(f"code {int(codes.max())}; codes are 0 to {TOP_CODE}")
 
 
 def _step() -> float:
@@ -62,14 +55,8 @@ def _code_of_mm() -> Codes:
 
 
 @functools.cache
-def _mm_of_code() -> Depth:
+def _metric_of_code(invalid_below: int) -> Depth:
     """`(4096,)`."""
     depth_mm: npt.NDArray[np.float64] = np.exp(np.log(MIN_MM) + np.arange(TOP_CODE + 1) / _step())
+    depth_mm[:invalid_below] = 0
     return np.rint(depth_mm).astype(np.uint16)
-
-
-@functools.cache
-def _metric_of_code(invalid_below: int) -> Depth:
-    table = _mm_of_code().copy()
-    table[:invalid_below] = 0
-    return table

@@ -1,4 +1,4 @@
-"""`meta/info.json` as a reader sees it, and whether a folder is a pooled task at all (contract sections 1 and 4).
+"""`meta/info.json` as a reader sees it, and whether a folder is a pooled task at all (contract sections 1 and 3).
 
 `recognise` never guesses: equal to our format's name it is a pooled task; everything else is refused, by its name where
 it has one.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quickdraw.errors import Fault, Refused
+from quickdraw.formats.pooled.documents import read_regular
 from quickdraw.formats.pooled.layout import (
     CHUNKS_SIZE,
     DATA_FORM,
@@ -25,8 +26,10 @@ from quickdraw.formats.pooled.layout import (
     VIDEO_FORM,
     VIDEO_PATH,
     Layout,
+    task_of,
 )
 
+MOST_NAMED = 3  # tasks of a folder that is none
 LAST_NUMBER = "last_episode_index"  # our own key: the highest N this task ever finished
 TEMPLATES = {
     "data_path": (DATA_FORM, DATA_PATH),
@@ -73,41 +76,54 @@ def recognise(root: Path) -> Info:
 def read_document(path: Path, root: Path) -> dict[str, Any]:
     """info.json as it stands. Raises Refused where it is missing, unreadable, no JSON or no object."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_regular(path).decode("utf-8"))
     except FileNotFoundError:
         raise Refused([_missing(root, path)]) from None
     except (OSError, ValueError, RecursionError) as error:
-        fault = Fault(root.name, "info.json", f"unreadable ({error})", "one JSON object", path=str(path))
+        fault = Fault(task_of(root), "info.json", f"unreadable ({error})", "one JSON object", path=str(path))
         raise Refused([fault]) from error
     if not isinstance(found, dict):
-        raise Refused([Fault(root.name, "info.json", type(found).__name__, "one JSON object", path=str(path))])
+        raise Refused([Fault(task_of(root), "info.json", type(found).__name__, "one JSON object", path=str(path))])
     return found
 
 
 def _missing(root: Path, path: Path) -> Fault:
     if not root.is_dir():
-        return Fault(root.name or str(root), "task", "no such folder", "a pooled task folder", path=str(root))
+        return Fault(task_of(root), "task", "no such folder", "a pooled task folder", path=str(root))
     if _sessions(root):
         return _version_1(root)
-    return Fault(root.name, "info.json", "nothing", f"a task's info.json of format {FORMAT}", path=str(path))
+    expected = f"a task's info.json of format {FORMAT}{_hint(root)}"
+    return Fault(task_of(root), "info.json", "nothing", expected, path=str(path))
 
 
 def _other_format(root: Path, path: Path, named: Any) -> Fault:
     if named is None and _sessions(root):
         return _version_1(root)
     found = "no format" if named is None else f"format {named!r}"
-    return Fault(root.name, "format", found, repr(FORMAT), path=str(path))
+    return Fault(task_of(root), "format", found, f"{FORMAT!r}{_hint(root)}", path=str(path))
 
 
 def _version_1(root: Path) -> Fault:
     found = f"v1.0, one folder a session ({', '.join(_sessions(root)[:3])}, ...)"
-    return Fault(root.name, "format", found, f"{FORMAT}; v1.0 must be migrated by its recorder first", path=str(root))
+    expected = f"{FORMAT}; v1.0 must be migrated by its recorder first"
+    return Fault(task_of(root), "format", found, expected, path=str(root))
 
 
 def _sessions(root: Path) -> list[str]:
-    form = re.compile(re.escape(root.name) + r"_\d{6}")
+    form = re.compile(re.escape(task_of(root)) + r"_\d{6}")
+    return sorted(each.name for each in _children(root) if form.fullmatch(each.name) and each.is_dir())
+
+
+def _hint(root: Path) -> str:
+    """Which tasks a folder of recordings holds, where it was given instead of one of them."""
+    tasks = sorted(each.name for each in _children(root) if (each / "meta" / "info.json").is_file())
+    more = ", ..." if len(tasks) > MOST_NAMED else ""
+    return f"; tasks in this folder: {', '.join(tasks[:MOST_NAMED])}{more}" if tasks else ""
+
+
+def _children(folder: Path) -> list[Path]:
     try:
-        return sorted(each.name for each in root.iterdir() if form.fullmatch(each.name) and each.is_dir())
+        return list(folder.iterdir())
     except OSError:
         return []
 
@@ -116,7 +132,7 @@ def _faults(document: Mapping[str, Any], root: Path, path: Path) -> list[Fault]:
     found = []
 
     def fault(key: str, expected: str) -> None:
-        found.append(Fault(root.name, key, repr(document.get(key)), expected, path=str(path)))
+        found.append(Fault(task_of(root), key, repr(document.get(key)), expected, path=str(path)))
 
     for key, (form, template) in TEMPLATES.items():
         value = document.get(key, template)
@@ -148,7 +164,7 @@ def _parsed(document: Mapping[str, Any], root: Path) -> Info:
     return Info(
         layout=Layout(root, document.get("chunks_size", CHUNKS_SIZE), **templates),
         fps=float(document.get("fps", 30.0)),
-        task_name=name if isinstance(name, str) else root.name,
+        task_name=name if isinstance(name, str) else task_of(root),
         features=features,
         extensions={key: str(value) for key, value in document.get("video_extensions", {}).items()},
         scales={key: value["scale"] for key, value in features.items() if is_scale(value.get("scale"))},

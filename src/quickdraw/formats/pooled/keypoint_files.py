@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from quickdraw.formats.durable import write_aside
+from quickdraw.formats.durable import sync, write_aside
 from quickdraw.formats.pooled.data import DataFile
 
 type Float32 = npt.NDArray[np.float32]
@@ -235,8 +235,11 @@ def _write(path: Path, schema: Any, values: list[npt.NDArray[Any]]) -> None:
     arrays = [_array(column, field.type) for column, field in zip(values, schema, strict=True)]
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(arrays, schema=schema), sink, compression="zstd")
+    fresh = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_aside(path, [sink.getvalue()])
+    for folder in dict.fromkeys((path.parent, *(each.parent for each in fresh))):  # of new folders, their names too
+        sync(folder)
 
 
 def _array(values: npt.NDArray[Any], kind: Any) -> Any:

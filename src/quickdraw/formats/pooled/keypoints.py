@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from quickdraw.core.grid import Int64
 from quickdraw.errors import Fault, Refused
@@ -23,9 +22,8 @@ from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.exclusive import changing
 from quickdraw.formats.pooled.keypoint_files import HandPose3D, Mirror, read_hand_pose_3d
 from quickdraw.formats.pooled.layout import Layout
+from quickdraw.formats.pooled.recording.segments import GROUP_BYTES, GROUP_ROWS, of_schema
 
-GROUP_ROWS: Final = 256
-GROUP_BYTES: Final = 48 << 20  # of Arrow's memory; a recorder ends its row groups there, too
 type Pose = npt.NDArray[np.float32]  # (63,) [m], or (T, 63)
 
 COLUMN_OF: Final = {"Left": HAND_POSES[0], "Right": HAND_POSES[1]}
@@ -55,7 +53,7 @@ def backfill(layout: Layout, number: int, keypoints_root: Path) -> Report:
     A hand goes to every row of its `frame_index`; rows without one keep what they have. Raises Refused where the
     mirror's file or the data file is missing, damaged or lacks the columns, and where the task is being changed.
     """
-    mirror = Mirror.of(keypoints_root, layout.root.name, number).hand_pose_3d
+    mirror = Mirror.of(keypoints_root, layout.task, number).hand_pose_3d
     with changing(layout):
         data = DataFile(layout.data(number))
         data.require({name: arrow_type(name) for name in ("frame_index", *HAND_POSES)})
@@ -114,7 +112,7 @@ def _rewrite(data: DataFile, fresh: dict[str, Pose]) -> None:
     """Write the data file anew with the columns `fresh`, each `(T, 63)`, and put it in the old one's place."""
     path, first = aside(data.path), 0
     try:
-        with pq.ParquetWriter(path, data.schema, compression="zstd") as writer:
+        with of_schema(path, data.schema) as writer:
             for group in _groups(data):
                 for name, poses in fresh.items():
                     at, field = data.names.index(name), data.schema.field(name)

@@ -16,6 +16,8 @@ DATA_PATH = "data/chunk-{c:03d}/episode-{f:03d}.parquet"
 VIDEO_PATH = "videos/chunk-{c:03d}/{image_key}/episode-{f:03d}.{ext}"
 EPISODES_PATH = "meta/episodes/chunk-{c:03d}/episode-{f:03d}.parquet"
 SHARD_PATH = "meta/episodes/chunk-{c:03d}/file-{c:03d}.parquet"
+EXTENSIONS = ("mp4", "mkv")  # of a slot's files
+CHUNK_FOLDER = re.compile(r"chunk-(\d+)")
 
 _NUMBER = r"\{%s:0[1-9]d\}"
 _CHUNK, _FILE = "chunk-" + _NUMBER % "c", "episode-" + _NUMBER % "f"
@@ -53,6 +55,11 @@ class Layout:
     episodes_path: str = EPISODES_PATH
 
     @property
+    def task(self) -> str:
+        """The task folder's name, by which faults, archives and mirrors know the task."""
+        return task_of(self.root)
+
+    @property
     def meta(self) -> Path:
         """The folder of task-level documents."""
         return self.root / "meta"
@@ -87,6 +94,11 @@ class Layout:
         """The marker an aborted recording leaves (contract 7.5)."""
         return self.meta / "recycled_episode.json"
 
+    @property
+    def row_template(self) -> str:
+        """The `episodes_path` of one-row files: as told, but today's where an old task tells that of shards."""
+        return self.episodes_path if "episode-" in self.episodes_path else EPISODES_PATH
+
     def place(self, number: int) -> Place:
         """(chunk, file) of episode N."""
         if number < 1:
@@ -112,8 +124,7 @@ class Layout:
     def row(self, number: int) -> Path:
         """The episode's one-row file, by today's name, whatever `episodes_path` an old task still tells."""
         place = self.place(number)
-        today = self.episodes_path if "episode-" in self.episodes_path else EPISODES_PATH
-        return self.root / today.format(c=place.chunk, f=place.file)
+        return self.root / self.row_template.format(c=place.chunk, f=place.file)
 
     def shard(self, number: int) -> Path:
         """The legacy shard that may hold the episode's row among others (v1.1.0)."""
@@ -123,6 +134,12 @@ class Layout:
         """The one-row file of v1.1.0 and v1.1.1, whose name a shard may bear as well: content decides."""
         place = self.place(number)
         return self.rows / f"chunk-{place.chunk:03d}" / f"file-{place.file:03d}.parquet"
+
+
+def task_of(root: Path) -> str:
+    """The name of a task's folder, as it was given, or as it is where that was `.` or `..`; `/` has but its path."""
+    named = root.name not in ("", "..")
+    return root.name if named else root.resolve().name or str(root)
 
 
 def task_folder(name: str) -> str:

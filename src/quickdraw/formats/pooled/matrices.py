@@ -6,6 +6,8 @@ The scale cannot be told from the data, and without it values are 10, 100 or 100
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -69,40 +71,69 @@ def scale_of(info: Info | None, row: EpisodeRow | None, column: str, value_type:
     return 1, "unscaled"
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A column of matrices in one file, which stays open until it was read or is closed, whatever takes its place.
+
+    `value_type` is the Arrow type of the column's values in that very file. It is read once, by `samples` or `held`.
+    """
+
+    data: DataFile
+    column: str
+    value_type: Any
+    batches: Iterator[Any] = field(repr=False)
+
+    @property
+    def stamped(self) -> bool:
+        """Whether there is a column of stamps beside it."""
+        return f"{self.column}_ns" in self.data
+
+    def samples(self, scale: int) -> Iterator[MatrixSample]:
+        """The matrices in row order; an empty or damaged one is no sample. Raises Refused where the column is bad."""
+        cells = enumerate(self.cells(scale))
+        return (MatrixSample(row, ns, matrix) for row, (ns, matrix) in cells if matrix is not None)
+
+    def held(self, scale: int) -> Iterator[Float32 | None]:
+        """For each row the latest matrix up to it, read-only; None before the first. Raises Refused as `samples`."""
+        latest = None
+        for _, matrix in self.cells(scale):
+            if matrix is not None:
+                latest = matrix
+                latest.setflags(write=False)
+            yield latest
+
+    def cells(self, scale: int) -> Iterator[tuple[int, Float32 | None]]:
+        """Stamp [ns] and matrix of each row, 0 and None where it has none. Raises Refused as `samples`."""
+        stamps = f"{self.column}_ns"
+        for batch in self.batches:
+            encoding = encoding_of(None, self.column, self.value_type)
+            try:
+                cells = joined_ragged([batch.column(self.column)], batch.schema.field(self.column).type)
+                ns = joined([batch.column(stamps)], pa.int64()) if self.stamped else np.zeros(len(cells), np.int64)
+            except ValueError as error:
+                raise self.data.refusal(self.column, str(error), "lists without nulls") from error
+            for at in range(len(cells)):
+                yield int(ns[at]), decode(cells[at], encoding=encoding, scale=scale)
+
+
+def opened(data: DataFile, column: str) -> Opened:
+    """A column of matrices, its file open. Raises Refused where it is missing, none of matrices, or damaged."""
+    kind = value_type(data, column)
+    names = [column, *(name for name in (f"{column}_ns",) if name in data)]
+    data.require({name: pa.int64() for name in names[1:]})
+    batches = data.batches(names)
+    first = next(batches, None)  # opens the file, which may be another by now
+    if first is None:
+        return Opened(data, column, kind, batches)
+    return Opened(data, column, _value_type(data, column, first.schema.field(column).type), chain([first], batches))
+
+
 def samples(data: DataFile, column: str, *, scale: int) -> Iterator[MatrixSample]:
     """The matrices of a column in row order, a few in memory at a time; an empty or damaged one is no sample.
 
     Raises Refused where the column is missing, is none of matrices, or holds a null.
     """
-    value_type(data, column)
-    stamps = f"{column}_ns"
-    has_stamps = stamps in data
-    if has_stamps:
-        data.require({stamps: pa.int64()})
-    first = 0
-    for batch in data.batches([column, stamps] if has_stamps else [column]):
-        kind = batch.schema.field(column).type  # of the file as it is now
-        encoding = encoding_of(None, column, kind.value_type)
-        try:
-            cells = joined_ragged([batch.column(column)], kind)
-            ns = joined([batch.column(stamps)], pa.int64()) if has_stamps else np.zeros(len(batch), np.int64)
-        except ValueError as error:
-            raise data.refusal(column, str(error), "lists without nulls") from error
-        for at in range(len(cells)):
-            matrix = decode(cells[at], encoding=encoding, scale=scale)
-            if matrix is not None:
-                yield MatrixSample(first + at, int(ns[at]), matrix)
-        first += len(batch)
-
-
-def held(data: DataFile, column: str, *, scale: int) -> Iterator[Float32 | None]:
-    """For each row the latest matrix up to it, read-only; None before the first. Raises Refused as `samples` does."""
-    latest, row = None, 0
-    for sample in samples(data, column, scale=scale):
-        yield from (latest for _ in range(row, sample.row))
-        latest, row = sample.mn, sample.row
-        latest.setflags(write=False)
-    yield from (latest for _ in range(row, data.rows))
+    yield from opened(data, column).samples(scale)
 
 
 def value_type(data: DataFile, column: str) -> Any:
@@ -111,6 +142,10 @@ def value_type(data: DataFile, column: str) -> Any:
     if not MATRIX.fullmatch(column) or kind is None:
         known = [name for name in data.names if MATRIX.fullmatch(name)]
         raise _refusal(column, "no such column of matrices", f"one of {', '.join(known)}" if known else "none", data)
+    return _value_type(data, column, kind)
+
+
+def _value_type(data: DataFile, column: str, kind: Any) -> Any:
     if not is_list(kind):
         raise _refusal(column, f"type {kind}", "a list of int16 or float32", data)
     return kind.value_type

@@ -12,35 +12,40 @@ from datetime import UTC, datetime
 
 from quickdraw.formats import durable
 from quickdraw.formats.pooled import row_tables
+from quickdraw.formats.pooled.documents import read_regular
 from quickdraw.formats.pooled.info import Info
-from quickdraw.formats.pooled.layout import Layout, Place
+from quickdraw.formats.pooled.layout import CHUNK_FOLDER, Layout, Place
 from quickdraw.formats.pooled.scan import scan
 
 MOST = 1 << 53  # what a number in JSON holds exactly
 
 
 def known_numbers(layout: Layout) -> set[int]:
-    """Every N that has files or a row. Names tell, except of `file-` rows, which are opened: they may be shards."""
+    """Every N that has files or a row. Names tell, except of `file-` rows, which are opened: they may be shards.
+
+    No recorder makes a shard of an `episode-` name. Of one made so by hand only the N of its name is known here: to
+    tell it, each of ten thousand files would have to be opened, which takes seconds.
+    """
     return {*scan(layout), *_with_row(layout)}
 
 
-def next_number(layout: Layout, info: Info | None, *, watermark: int = 0) -> int:
+def next_number(layout: Layout, info: Info | None, *, watermark: int = 0, known: Set[int] | None = None) -> int:
     """The N of the next recording. Must run under `exclusive.changing`: a marker of a taken number is deleted.
 
     `watermark` is the caller's own proposal from its progress (episodes completed + 1), 0 for none. `info` is None
-    where the task is new.
+    where the task is new. `known` is what `known_numbers` tells, where the caller has asked already.
     """
-    number = foreseen_number(layout, info, watermark=watermark)
+    number = foreseen_number(layout, info, watermark=watermark, known=known)
     if number != read_marker(layout):
         clear_marker(layout)
     return number
 
 
-def foreseen_number(layout: Layout, info: Info | None, *, watermark: int = 0) -> int:
+def foreseen_number(layout: Layout, info: Info | None, *, watermark: int = 0, known: Set[int] | None = None) -> int:
     """What `next_number` would give now. Changes nothing."""
-    known = known_numbers(layout)
+    taken = known_numbers(layout) if known is None else known
     last = info.last_number if info else 0
-    return freed_number(layout, info, known) or max(0, last, watermark - 1, *known) + 1
+    return freed_number(layout, info, taken) or max(0, last, watermark - 1, *taken) + 1
 
 
 def freed_number(layout: Layout, info: Info | None, known: Set[int]) -> int:
@@ -55,7 +60,7 @@ def freed_number(layout: Layout, info: Info | None, known: Set[int]) -> int:
 def read_marker(layout: Layout) -> int:
     """The number in the marker of an aborted recording; 0 where there is none, or none that can be read."""
     try:
-        found = json.loads(layout.recycled.read_bytes())
+        found = json.loads(read_regular(layout.recycled))
     except (OSError, ValueError, RecursionError):
         return 0
     number = found.get("episode_index") if isinstance(found, dict) else None
@@ -74,15 +79,15 @@ def write_marker(layout: Layout, number: int) -> None:
 
 
 def clear_marker(layout: Layout) -> None:
-    """Remove the marker, if there is one."""
-    if layout.recycled.exists():
+    """Remove the marker, if there is one. A folder of that name is none."""
+    if layout.recycled.is_file():
         layout.recycled.unlink()
         durable.sync(layout.meta)
 
 
 def _with_row(layout: Layout) -> Iterator[int]:
     for path in row_tables.row_files(layout):
-        chunk, name = row_tables.CHUNK_FOLDER.fullmatch(path.parent.name), row_tables.ROW_FILE.fullmatch(path.name)
+        chunk, name = CHUNK_FOLDER.fullmatch(path.parent.name), row_tables.ROW_FILE.fullmatch(path.name)
         if chunk and name and name[1] == "episode":
             yield layout.number(Place(int(chunk[1]), int(name[2])))
         else:

@@ -2,11 +2,17 @@
 
 A file may be replaced at any moment, so that nothing of one is kept; what an episode consists of is what was found when
 the task was opened. Contract sections 2, 6, 7 and 8.
+
+Matrices need two files, the row for their scale and the data. Where an episode is recorded anew, both are replaced, one
+after the other, and the scale of the one would make the other wrong by a factor. So both are taken from before or from
+after: the row is read, then whether a recorder is about to replace either, then the data file is opened, and the row
+read again, which must be the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -16,26 +22,40 @@ import numpy.typing as npt
 
 from quickdraw.core.grid import Float64
 from quickdraw.errors import Fault, Refused
-from quickdraw.formats.pooled import clock, matrices, series
-from quickdraw.formats.pooled.align import Side, prefix
+from quickdraw.formats.pooled import clock, columns, journal, matrices, series
+from quickdraw.formats.pooled.align import Side
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.depth import open_depth
 from quickdraw.formats.pooled.info import Info, recognise
+from quickdraw.formats.pooled.layout import EXTENSIONS
+from quickdraw.formats.pooled.matrices import MatrixSample, Opened, ScaleSource
 from quickdraw.formats.pooled.rows import EpisodeRow, read_row
 from quickdraw.formats.pooled.scan import EpisodeFiles, scan
 from quickdraw.video.decoding import Rgb, as_rgb, pictures
+from quickdraw.video.probing import counts, streams
 
-type SlotKind = Literal["rgb", "depth"]
+type Kind = Literal["rgb", "depth"]
 type Depth = npt.NDArray[np.uint16]
+
+PATIENCE_S = 2.0  # for a recorder that has begun to replace an episode; it needs milliseconds
+PAUSE_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """One video of an episode: its `kind` by what is in the file, never by its name."""
+class Video:
+    """What one slot of an episode shows: its `kind` by what is in the file, never by its name.
 
-    name: str
-    kind: SlotKind
+    `stream` is the number of the stream it is in, counted over all of the file.
+    """
+
+    slot: str
+    kind: Kind
     path: Path
+    stream: int
+
+    def picture_count(self) -> int:
+        """How many pictures it has; the file is read through, and nothing decoded. Raises VideoError for a bad one."""
+        return counts(self.path)[self.stream]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +78,15 @@ class Episode:
             raise self._refusal("data", "no data file", "one beside its videos", self.info.layout.data(self.number))
         return DataFile(self.files.data)
 
-    def slots(self) -> dict[str, Slot]:
-        """Its videos by slot, each probed. Raises Refused where a slot has two files, VideoError where one is bad."""
-        paths = self._paths()
-        return {name: Slot(name, "rgb" if open_depth(path) is None else "depth", path) for name, path in paths.items()}
+    def slots(self) -> dict[str, Video]:
+        """Its videos by slot, each probed. Raises Refused where a slot has two, VideoError where one is bad.
+
+        Only mp4 and mkv files are videos; what else lies beside them under the episode's name is passed over.
+        """
+        faults = [fault for paths in self._playable().values() for fault in self._two(paths)]
+        if faults:
+            raise Refused(faults)
+        return {slot: _probed(slot, paths[0]) for slot, paths in self._playable().items()}
 
     def frames(self, slot: str) -> Iterator[Rgb]:
         """The pictures of a colour slot in order, each `(H, W, 3)` uint8 RGB; picture k is that of frame k.
@@ -92,34 +117,36 @@ class Episode:
         """Every point of a gripper's path. Raises Refused as `series.trajectory` does."""
         return series.trajectory(self.data, gripper)
 
-    def scale(self, column: str) -> tuple[int, matrices.ScaleSource]:
-        """Steps a mN of a matrix column, and who says so. Raises Refused as `matrices.scale_of` does."""
-        return matrices.scale_of(self.info, self.row, column, matrices.value_type(self.data, column))
+    def scale(self, column: str) -> tuple[int, ScaleSource]:
+        """Steps a mN of a matrix column, and who says so. Raises Refused as `matrices` does."""
+        _, scale, source = self._opened(column)
+        return scale, source
 
-    def matrices(self, column: str) -> Iterator[matrices.MatrixSample]:
+    def matrices(self, column: str) -> Iterator[MatrixSample]:
         """(row, stamp [ns], `(250, 250, 3)` float32 [mN]) of each sample, in row order, a few in memory at a time.
 
-        Raises Refused as `matrices.scale_of` and `matrices.samples` do.
+        All are of one recording, by its own scale, whatever replaces it meanwhile. Raises Refused as
+        `matrices.scale_of` and `matrices.samples` do, and where a recorder that replaces the episode does not get on,
+        since it was killed: the next one ends what it began.
         """
-        scale, _ = self.scale(column)
-        yield from matrices.samples(self.data, column, scale=scale)
+        found, scale, _ = self._opened(column)
+        yield from found.samples(scale)
 
     def held_matrices(self, column: str) -> Iterator[npt.NDArray[np.float32] | None]:
         """For each row the latest matrix up to it, read-only; None before the first. Raises Refused as `matrices`."""
-        scale, _ = self.scale(column)
-        yield from matrices.held(self.data, column, scale=scale)
+        found, scale, _ = self._opened(column)
+        yield from found.held(scale)
 
     def force(self, side: Side, gripper: int = 1) -> series.Force:
         """Each row's force by its own column, else by the sum of the row's matrix, which has that one's stamps.
 
         Raises Refused where there is neither, and as `matrices` does.
         """
-        data, column = self.data, f"observation.{prefix(gripper)}gripper_{side}_force"
+        data, column = self.data, columns.force(side, gripper)
         if column in data:
             return series.force(data, column)
-        matrix = f"{column}_matrix"
-        scale, _ = self.scale(matrix)
-        return series.force_of_matrices(data, matrix, scale=scale)
+        found, scale, _ = self._opened(columns.matrix(side, gripper))
+        return series.force_of_matrices(found, scale)
 
     def fold(self) -> clock.Fold:
         """Which rows stand for frames, where several slots gave rows of one frame. Raises Refused for missing keys."""
@@ -129,34 +156,71 @@ class Episode:
         return clock.fold(keys["frame_index"], keys["timestamp"], keys["hardware_ns"])
 
     def elapsed_s(self) -> Float64:
-        """Seconds since its start of each row, `(T,)` float64, exact in long takes too. Raises Refused as `fold`."""
+        """Seconds since its start of each row, `(T,)` float64, exact in long takes too.
+
+        Raises Refused as `fold`, and where a time is not finite.
+        """
         data = self.data
         data.require(series.KEY_TYPES)
         keys, _ = data.read(["timestamp", "wall_time"])
+        odd = [name for name, values in keys.items() if not np.isfinite(values).all()]
+        if odd:
+            raise Refused([self._fault(name, "a value that is not finite", "seconds", data.path) for name in odd])
         return clock.elapsed_s(keys["timestamp"], keys["wall_time"])
 
-    def _paths(self) -> dict[str, Path]:
-        faults = []
-        for slot, paths in self.files.videos.items():
-            if len(paths) > 1:
-                found = " and ".join(path.name for path in paths)
-                faults.append(self._fault(slot, found, "one video of an episode and slot", paths[0].parent))
-        if faults:
-            raise Refused(faults)
-        return {slot: paths[0] for slot, paths in self.files.videos.items()}
+    def _opened(self, column: str) -> tuple[Opened, int, ScaleSource]:
+        """A column of matrices in an open file, with its scale, both of one recording."""
+        layout, until = self.info.layout, time.monotonic() + PATIENCE_S
+        places = {layout.row(self.number), layout.data(self.number)}
+        while True:
+            row = self.row
+            # In this order: where this row is new already, the note that it waits for its data is there.
+            if not places & journal.awaited(layout):
+                found = matrices.opened(self.data, column)
+                if _recording(self.row) == _recording(row):
+                    return found, *matrices.scale_of(self.info, row, column, found.value_type)
+            if time.monotonic() > until:
+                expected = "one recording; the next change of the task ends a recorder's that was killed"
+                raise self._refusal(column, "half replaced", expected, layout.row(self.number))
+            time.sleep(PAUSE_S)
+
+    def _playable(self) -> dict[str, list[Path]]:
+        found = {
+            slot: [path for path in paths if path.suffix[1:] in EXTENSIONS] for slot, paths in self.files.videos.items()
+        }
+        return {slot: paths for slot, paths in found.items() if paths}
+
+    def _two(self, paths: Sequence[Path]) -> Iterator[Fault]:
+        if len(paths) > 1:
+            found = " and ".join(path.name for path in paths)
+            yield self._fault(paths[0].parent.name, found, "one video of an episode and slot", paths[0].parent)
 
     def _path(self, slot: str) -> Path:
-        paths = self._paths()
-        if slot not in paths:
-            known = f"one of {', '.join(paths)}" if paths else "none, for it has no video"
+        playable = self._playable()
+        if slot not in playable:
+            known = f"one of {', '.join(playable)}" if playable else "none, for it has no video"
             raise self._refusal(slot, "no such slot", known, self.info.layout.root)
-        return paths[slot]
+        if faults := [*self._two(playable[slot])]:
+            raise Refused(faults)
+        return playable[slot][0]
 
     def _fault(self, key: str, found: str, expected: str, path: Path) -> Fault:
-        return Fault(f"{self.info.layout.root.name} episode {self.number}", key, found, expected, path=str(path))
+        return Fault(f"{self.info.layout.task} episode {self.number}", key, found, expected, path=str(path))
 
     def _refusal(self, key: str, found: str, expected: str, path: Path) -> Refused:
         return Refused([self._fault(key, found, expected, path)])
+
+
+def _probed(slot: str, path: Path) -> Video:
+    depth = open_depth(path)
+    if depth is not None:
+        return Video(slot, "depth", path, depth.index)
+    return Video(slot, "rgb", path, streams(path)[0].index)
+
+
+def _recording(row: EpisodeRow | None) -> object:
+    """What no two recordings of an episode have alike. Its JSON as it was found: a NaN in it equals none."""
+    return None if row is None else (row.created_at, row.length, row.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +250,7 @@ class Task:
         if files is None:
             root = self.info.layout.root
             known = f"one of {len(self.found)} from {min(self.found)} to {max(self.found)}" if self.found else "none"
-            raise Refused([Fault(root.name, "episode", str(number), known, path=str(root))])
+            raise Refused([Fault(self.info.layout.task, "episode", str(number), known, path=str(root))])
         return Episode(self.info, number, files)
 
     def episodes(self) -> Iterator[Episode]:

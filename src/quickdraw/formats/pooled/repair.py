@@ -7,7 +7,7 @@ no byte of data does, and a scale that is recorded is never asked about again.
 
 from __future__ import annotations
 
-import dataclasses
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,12 @@ import pyarrow as pa
 from quickdraw.errors import Refused
 from quickdraw.formats import durable
 from quickdraw.formats.pooled import exclusive, matrices
-from quickdraw.formats.pooled.columns import MATRIX
+from quickdraw.formats.pooled.columns import MATRIX, arrow_type
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.force_matrix import SPECS, Spec, spec_entry
 from quickdraw.formats.pooled.layout import Layout
-from quickdraw.formats.pooled.row_tables import is_shard, read_table, row_files
-from quickdraw.formats.pooled.rows import EpisodeRow, row_bytes, row_of
+from quickdraw.formats.pooled.row_tables import conformed, is_shard, read_table, row_files, table_bytes
+from quickdraw.formats.pooled.rows import EpisodeRow, row_of
 
 TOLERANCE: Final = 0.03  # of a scale, either way
 LEAST_FRAMES, MOST_FRAMES = 5, 200
@@ -32,6 +32,7 @@ LEAST_FORCE_MN: Final = 50.0  # below it the force is noise
 MOST_UNSCALED: Final = 1.15  # unscaled int16 cuts fractions off, so that it adds up to less than the force
 _BY_SCALE: Final[Mapping[int, Spec]] = {spec.scale: spec for spec in SPECS.values() if spec.dtype == "int16"}
 _RAW: Final = SPECS["float32"]
+SPECS_COLUMN: Final = "force_matrix_specs"
 
 type Tell = Callable[[int, int], None]
 
@@ -104,25 +105,32 @@ def apply(plan: Plan) -> tuple[Path, ...]:
     changed = []
     with exclusive.changing(plan.layout):
         for episode in plan.episodes:
-            row = _single(plan.layout, episode.path)
-            if isinstance(row, str) or row.number != episode.number:
+            table = _single(plan.layout, episode.path)
+            row = None if isinstance(table, str) else row_of(table, 0)
+            if row is None or row.number != episode.number:
                 continue
             missing = {name: spec for name, spec in episode.decided.items() if not _has_scale(row, name)}
             if missing:
                 entries = {name: spec_entry(spec) for name, spec in missing.items()}
-                specs = {**row.force_matrix_specs, **entries}
-                fresh = row_bytes(dataclasses.replace(row, force_matrix_specs=specs))
-                durable.write_aside(episode.path, [fresh])
+                fresh = _with_specs(table, {**row.force_matrix_specs, **entries})
+                durable.write_aside(episode.path, [table_bytes(fresh)])
                 durable.sync(episode.path.parent)
                 changed.append(episode.path)
     return tuple(changed)
 
 
+def _with_specs(table: Any, specs: Mapping[str, Any]) -> Any:
+    """A table of one row in which nothing but its specs is another; escaped, for a name may hold half a character."""
+    at = table.schema.get_field_index(SPECS_COLUMN)
+    return table.set_column(at, table.schema.field(at), pa.array([json.dumps(specs)], pa.string()))
+
+
 def _examined(layout: Layout, path: Path) -> EpisodePlan | str | None:
     """The plan of one row, None where it lacks nothing, or why it cannot be looked into."""
-    row = _single(layout, path)
-    if isinstance(row, str):
-        return row
+    table = _single(layout, path)
+    if isinstance(table, str):
+        return table
+    row = row_of(table, 0)
     if not layout.data(row.number).exists():
         return f"episode {row.number} has no data"
     try:
@@ -133,17 +141,21 @@ def _examined(layout: Layout, path: Path) -> EpisodePlan | str | None:
     return EpisodePlan(row.number, path, tuple(measure(data, name) for name in lacking)) if lacking else None
 
 
-def _single(layout: Layout, path: Path) -> EpisodeRow | str:
-    """The one row of a file that bears its episode's name, or why there is none."""
+def _single(layout: Layout, path: Path) -> Any:
+    """The file of an episode's name as a table of one row in the contract's columns, or the words why it is none."""
     table = read_table(path)
     if table is None:
         return "unreadable"
     if is_shard(table) or table.num_rows != 1:
         return f"{table.num_rows} rows; one expected"
-    row = row_of(table, 0)
-    if row.number < 1 or layout.row(row.number) != path:
-        return f"episode_index {row.number}, which does not belong here"
-    return row
+    try:
+        table = conformed(table)
+    except pa.ArrowException as error:
+        return f"a cell that is not of the contract's type ({error})"
+    number = row_of(table, 0).number
+    if number < 1 or layout.row(number) != path:
+        return f"episode_index {number}, which does not belong here"
+    return table
 
 
 def _has_scale(row: EpisodeRow, column: str) -> bool:
@@ -184,7 +196,9 @@ def decide(column: str, ratios: Any) -> Measured:
 
 def _ratios(data: DataFile, column: str) -> Iterator[float]:
     """The ratio of each usable frame. Raises Refused where the force column is missing or either is damaged."""
-    force = data.column(column.replace("_force_matrix", "_force"))
+    name = column.replace("_force_matrix", "_force")
+    data.require({name: arrow_type(name)})
+    force = data.column(name)
     if force.ndim != 2 or force.shape[1] != 3:
         return
     fz_mn, used = force[:, 2].astype(np.float64), 0

@@ -13,7 +13,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from quickdraw.formats.pooled.layout import Layout
+from quickdraw.formats.pooled import parquet_files
+from quickdraw.formats.pooled.documents import entries
+from quickdraw.formats.pooled.layout import CHUNK_FOLDER, Layout
 
 SCHEMA: Final[Any] = pa.schema(
     [
@@ -31,22 +33,22 @@ SCHEMA: Final[Any] = pa.schema(
     ]
 )
 ROW_FILE = re.compile(r"(episode|file)-(\d+)\.parquet")
-CHUNK_FOLDER = re.compile(r"chunk-(\d+)")
 
 
 def row_files(layout: Layout) -> Iterator[Path]:
-    """Every file of rows, by path: per-episode files and shards. Hidden names are none."""
-    for folder in _children(layout.rows):
-        if CHUNK_FOLDER.fullmatch(folder.name):
-            yield from (path for path in _children(folder) if ROW_FILE.fullmatch(path.name))
+    """Every file of rows, by path: per-episode files and shards. Raises Refused where a folder cannot be listed."""
+    for folder in _matching(layout, layout.rows, CHUNK_FOLDER):
+        yield from _matching(layout, folder, ROW_FILE)
 
 
 def read_table(path: Path) -> Any:
-    """A file of rows as an Arrow table with its columns as they stand; None where missing, empty or unreadable."""
+    """A file of rows as an Arrow table with its columns as they stand; None where missing, empty or damaged.
+
+    What it returns is sound in every cell: its text is text.
+    """
     try:
-        with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:
-            return file.read(use_threads=False)
-    except (OSError, pa.ArrowException):
+        return parquet_files.table(path)
+    except parquet_files.UNREADABLE:
         return None
 
 
@@ -84,13 +86,16 @@ def conformed(table: Any) -> Any:
         if name not in SCHEMA.names:
             arrays.append(table.column(at))
             fields.append(table.schema.field(at))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, table.schema.metadata))
 
 
 def column(table: Any, name: str) -> list[Any]:
-    """A column's values; where a name is there twice, of the first."""
+    """A column's values; where a name is there twice, of the first. None for each where Python has no such values."""
     at = table.schema.get_all_field_indices(name)
-    return list(table.column(at[0]).to_pylist()) if at else [None] * table.num_rows
+    try:
+        return list(table.column(at[0]).to_pylist()) if at else [None] * table.num_rows
+    except parquet_files.UNREADABLE:  # as a date of the year 10000
+        return [None] * table.num_rows
 
 
 def whole(value: Any) -> int:
@@ -98,8 +103,6 @@ def whole(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _children(folder: Path) -> list[Path]:
-    try:
-        return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+def _matching(layout: Layout, folder: Path, form: re.Pattern[str]) -> list[Path]:
+    names = sorted(entry.name for entry in entries(folder, layout.root))
+    return [folder / name for name in names if form.fullmatch(name)]

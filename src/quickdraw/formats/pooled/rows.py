@@ -8,33 +8,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
-from quickdraw.errors import Fault, Refused
-from quickdraw.formats import durable
-from quickdraw.formats.pooled import shards
 from quickdraw.formats.pooled.layout import Layout
-from quickdraw.formats.pooled.row_tables import (
-    SCHEMA,
-    column,
-    is_shard,
-    numbers_in,
-    read_table,
-    row_files,
-    table_bytes,
-    whole,
-)
-
-__all__ = ["SCHEMA", "EpisodeRow", "is_shard", "read_row", "read_table", "row_bytes", "row_of", "rows", "write_row"]
+from quickdraw.formats.pooled.row_tables import SCHEMA, column, numbers_in, read_table, table_bytes, whole
 
 _INTEGERS = SCHEMA.names[:5]
 _TEXTS = SCHEMA.names[7:]
-_NOT_FRAMES = ("_ms", "_ns", "_count")
+NOT_FRAMES: Final = ("_ms", "_ns", "_count")  # ends of keys in drop_stats that count none
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +50,7 @@ class EpisodeRow:
     def dropped_frames(self) -> int:
         """Frames lost, over all streams. Durations and counters in `drop_stats` are none, nor is `imu_overflow`."""
         counts = ((key, value) for key, value in self.drop_stats.items() if isinstance(value, int))
-        return sum(value for key, value in counts if not key.endswith(_NOT_FRAMES) and key != "imu_overflow")
+        return sum(value for key, value in counts if not key.endswith(NOT_FRAMES) and key != "imu_overflow")
 
 
 def read_row(layout: Layout, number: int) -> EpisodeRow | None:
@@ -82,20 +67,6 @@ def read_row(layout: Layout, number: int) -> EpisodeRow | None:
         if table is not None and at:
             return row_of(table, at[-1])
     return None
-
-
-def rows(layout: Layout) -> Iterator[tuple[Path, EpisodeRow | Fault]]:
-    """Every row of `meta/episodes`, shards included, with the file it is in; for an unreadable file a Fault instead.
-
-    By path, and within a shard in its order. Rows without a valid number come as well, with a `number` below 1.
-    """
-    for path in row_files(layout):
-        table = read_table(path)
-        if table is None:
-            yield path, Fault(layout.root.name, "row", "unreadable", "a Parquet file of episode rows", path=str(path))
-            continue
-        for at in range(table.num_rows):
-            yield path, row_of(table, at)
 
 
 def row_of(table: Any, at: int) -> EpisodeRow:
@@ -132,22 +103,6 @@ def row_bytes(row: EpisodeRow) -> bytes:
     return table_bytes(table)
 
 
-def write_row(layout: Layout, row: EpisodeRow) -> None:
-    """Put an episode's row on disk, whole at every moment, and out of any shard that has an older one of it.
-
-    Raises ValueError for a number below 1, Refused where the episode's own place is taken by a shard.
-    """
-    path, piece = layout.row(row.number), row_bytes(row)
-    table = read_table(path)
-    if table is not None and is_shard(table):
-        found, expected = f"{table.num_rows} rows in one file", "one row; `split-episodes` parts them first"
-        raise Refused([Fault(layout.root.name, "row", found, expected, path=str(path))])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    durable.write_aside(path, [piece])
-    durable.sync(path.parent)
-    shards.drop(layout, row.number)
-
-
 def _extra(one: Any) -> dict[str, Any]:
     unknown = ((at, name) for at, name in enumerate(one.column_names) if name not in SCHEMA.names)
     return {name: one.column(at).combine_chunks() for at, name in unknown}
@@ -159,14 +114,23 @@ def _real(value: Any) -> float:
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _finite(text: str) -> float:
+    """NaN and the like are no JSON, though `json` reads and writes them."""
+    if not math.isfinite(float(text)):
+        raise ValueError(text)
+    return float(text)
 
 
 def _text(row: EpisodeRow, name: str) -> str:
     value, before = dict(getattr(row, name)), row.texts.get(name)
     if before is not None and _parsed(before) == value:
         return before
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    is_text = text.encode("utf-8", "ignore").decode() == text
+    return text if is_text else json.dumps(value, allow_nan=False)  # half a character can only be escaped

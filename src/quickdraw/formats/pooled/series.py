@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from quickdraw.core.grid import Float64, Int64
 from quickdraw.formats.pooled import columns
-from quickdraw.formats.pooled.align import prefix
 from quickdraw.formats.pooled.arrow_arrays import Ragged
 from quickdraw.formats.pooled.data import DataFile
-from quickdraw.formats.pooled.matrices import samples
+from quickdraw.formats.pooled.matrices import Opened
 
 KEY_TYPES: Final = {name: columns.KEYS[name] for name in ("frame_index", "timestamp", "wall_time", "hardware_ns")}
 
@@ -68,7 +67,7 @@ def trajectory(data: DataFile, gripper: int = 1) -> Trajectory:
     The seven numbers a row of older files (`slam_pose`) are not read: a quarter of them stand for no pose. Raises
     Refused where points and stamps do not pair, or the columns are not what the contract says.
     """
-    name = f"observation.{prefix(gripper)}slam_trajectory"
+    name = columns.trajectory(gripper)
     if name not in data:
         none = np.zeros(0, np.int64)
         return Trajectory(none, np.zeros((0, columns.POINT_VALUES)), none)
@@ -93,12 +92,13 @@ def force(data: DataFile, column: str) -> Force:
     return Force(data.wide(column, found[column], 3), found.get(f"{column}_ns"))
 
 
-def force_of_matrices(data: DataFile, column: str, *, scale: int) -> Force:
-    """What the matrices of a column sum up to, row by row, for recordings that have no force. Raises as `samples`."""
-    mn, ns = np.zeros((data.rows, 3), np.float32), np.zeros(data.rows, np.int64)
-    for sample in samples(data, column, scale=scale):
-        mn[sample.row], ns[sample.row] = sample.mn.sum(axis=(0, 1), dtype=np.float64), sample.ns
-    return Force(mn, ns if f"{column}_ns" in data else None)
+def force_of_matrices(matrices: Opened, scale: int) -> Force:
+    """What the matrices of a column sum up to, row by row, for recordings that have no force. Raises as its `cells`."""
+    mn, ns = [], []
+    for stamp, matrix in matrices.cells(scale):
+        mn.append(np.zeros(3) if matrix is None else matrix.sum(axis=(0, 1), dtype=np.float64))
+        ns.append(0 if matrix is None else stamp)
+    return Force(np.array(mn, np.float32).reshape(-1, 3), np.array(ns, np.int64) if matrices.stamped else None)
 
 
 def _refuse_unpaired(data: DataFile, name: str, stamps: Ragged, values: Ragged) -> None:

@@ -65,36 +65,31 @@ def plan(layout: Layout) -> Plan:
 
 
 def apply(planned: Plan) -> Plan:
-    """Do what is to be done now, which is what was `planned` unless the task changed since, and return that.
+    """Do what was `planned`, looked at anew once the task is held, for it may have changed since; return what was done.
 
-    Raises Refused as `plan` does, or where the task is being recorded to.
+    A plan of no changes is none to do. Raises Refused as `plan` does, or where the task is being recorded to.
     """
+    if not planned.changes:
+        return planned
     layout = planned.layout
-    with exclusive.changing(layout):
+    with exclusive.changing(layout), shards.rewriting(layout):
         current = plan(layout)
-        if not current.changes:
-            return current
-        with shards.rewriting(layout):
-            current = plan(layout)
-            renames = [*_write_pieces(current), *_write_template(current)]
-            places = {place for _, place in renames}
+        renames = [*_write_pieces(current), *_write_template(current)]
+        places = {place for _, place in renames}
+        if current.changes:
             journal.commit(layout, renames, [each.path for each in current.shards if each.path not in places])
     return current
 
 
 def _fault(layout: Layout, path: Path, found: str, expected: str) -> Fault:
-    return Fault(layout.root.name, "episode_index", found, expected, path=str(path))
+    return Fault(layout.task, "episode_index", found, expected, path=str(path))
 
 
 def _is_template_old(layout: Layout, shards: set[Path]) -> bool:
     """Whether info.json names shards, and none of the files it names so will be left."""
     left = (path for path in row_tables.row_files(layout) if path.name.startswith("file-") and path not in shards)
     named = read_document(layout.info, layout.root).get("episodes_path", EPISODES_PATH)
-    return named != _template(layout) and not any(left)
-
-
-def _template(layout: Layout) -> str:
-    return layout.episodes_path if "episode-" in layout.episodes_path else EPISODES_PATH
+    return named != layout.row_template and not any(left)
 
 
 def _row_faults(layout: Layout, path: Path, table: Any, seen: dict[int, Any]) -> Iterator[Fault]:
@@ -103,11 +98,23 @@ def _row_faults(layout: Layout, path: Path, table: Any, seen: dict[int, Any]) ->
     except pa.ArrowException as error:
         yield _fault(layout, path, str(error), "the contract's columns in their types")
     for at, number in enumerate(row_tables.numbers_in(table)):
-        row = table.slice(at, 1).to_pylist()
+        row = table.slice(at, 1)
         if number < 1:
             yield _fault(layout, path, f"row {at} with none, or one below 1", "N from 1 on, else the row would be lost")
-        elif seen.setdefault(number, row) != row:
+        elif not _are_alike(seen.setdefault(number, row), row):
             yield _fault(layout, path, f"two different rows of {number}", "one; remove the wrong one first")
+
+
+def _are_alike(row: Any, other: Any) -> bool:
+    """Whether two rows have one and the same cells, in whatever order; compared by Arrow, which knows all of them."""
+    cells, others = (sorted(zip(each.column_names, each.columns, strict=True), key=_name) for each in (row, other))
+    return len(cells) == len(others) and all(
+        a == b and x.equals(y) for (a, x), (b, y) in zip(cells, others, strict=True)
+    )
+
+
+def _name(cell: tuple[str, Any]) -> str:
+    return cell[0]
 
 
 def _shard(layout: Layout, path: Path, table: Any, before: set[int]) -> Shard:
@@ -139,7 +146,7 @@ def _write_template(current: Plan) -> Iterator[tuple[Path, Path]]:
     if current.template:
         layout = current.layout
         document = read_document(layout.info, layout.root)
-        yield _ready(layout.info, info_merge.document_bytes({**document, "episodes_path": _template(layout)}))
+        yield _ready(layout.info, info_merge.document_bytes({**document, "episodes_path": layout.row_template}))
 
 
 def _ready(place: Path, content: bytes) -> tuple[Path, Path]:

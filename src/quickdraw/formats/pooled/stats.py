@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.grid import Float64
+from quickdraw.errors import Refused
 from quickdraw.formats.pooled import columns
+from quickdraw.formats.pooled.documents import read_regular
+from quickdraw.formats.pooled.info import read_document
 from quickdraw.formats.pooled.info_merge import document_bytes
 from quickdraw.formats.pooled.layout import Layout
 
-Float64 = npt.NDArray[np.float64]
 ACTION = {"count": 0, "mean": [0.0], "std": [1.0], "min": [0.0], "max": [0.0]}
 _LISTS = ("mean", "std", "min", "max")
 _MOST_COUNT = 1 << 53
+_MOST = float(np.finfo(np.float32).max)  # columns are float32: nothing measured is beyond, and no square overflows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +45,42 @@ class Block:
 Stats = dict[str, Block]  # column -> block
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Which columns of a task have statistics: gloves', by row, and the IMU's, by sample. The one rule there is (P-52).
+
+    A glove bears a name that can be one's (`columns.is_glove`), and is either named in `sensors` of info.json, or holds
+    lists of `values` float32, its `sensor_dim`. An unknown column of another width is no glove: a torque, say.
+    """
+
+    sensors: frozenset[str] = frozenset()
+    values: int = columns.GLOVE_VALUES
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Counting:
+        """The rule of a task whose info.json is `document`. A value of a type it cannot have counts as absent."""
+        sensors, values = document.get("sensors"), document.get("sensor_dim")
+        names = [each for each in sensors if isinstance(each, str)] if isinstance(sensors, list) else []
+        if not isinstance(values, int) or isinstance(values, bool) or values < 1:
+            values = columns.GLOVE_VALUES
+        return cls(frozenset(f"observation.{each}" for each in names), values)
+
+    @classmethod
+    def in_task(cls, layout: Layout) -> Counting:
+        """The rule of a task on disk; where it has no info.json that can be read, that of the names and widths."""
+        try:
+            return cls.of(read_document(layout.info, layout.root))
+        except Refused:
+            return cls()
+
+    def counts(self, name: str, width: int, *, float32: bool = True) -> bool:
+        """Whether a column is counted whose lists, or samples, have `width` numbers, and whether those are float32."""
+        named = name == columns.IMU or name in self.sensors
+        return counted(name) and (named or (float32 and width == self.values))
+
+
 def counted(name: str) -> bool:
-    """Whether a column has statistics: a glove's, by row, and the IMU's, by sample. The one list there is (P-52)."""
+    """Whether a column can have statistics, as far as its name tells."""
     return columns.is_glove(name) or name == columns.IMU
 
 
@@ -53,9 +91,12 @@ def empty(width: int) -> Block:
 
 
 def of(values: npt.ArrayLike) -> tuple[Block, int]:
-    """The block of `(n, D)` numbers, two-pass in float64, and how many rows of them were left out as not finite."""
+    """The block of `(n, D)` numbers, two-pass in float64, and how many rows of them were left out as not finite.
+
+    What no float32 holds is not finite either.
+    """
     whole = np.asarray(values, np.float64)
-    x = whole[np.isfinite(whole).all(axis=1)]
+    x = whole[(np.abs(whole) <= _MOST).all(axis=1)]
     skipped = len(whole) - len(x)
     if not len(x):
         return empty(whole.shape[1]), skipped
@@ -100,18 +141,19 @@ def merged(old: Mapping[str, Block], new: Mapping[str, Block]) -> tuple[Stats, l
 
 
 def read_stats(layout: Layout) -> Stats | None:
-    """The blocks of stats.json that are `counted`; None where a rescan of `data/` must make them anew.
+    """The blocks of stats.json that count (`Counting`); None where a rescan of `data/` must make them anew.
 
     That is where the file is missing, no JSON object, has a block without `count` (v1.1.0), or one whose numbers are
-    not finite or whose lists are not of one length.
+    none a float32 column can have measured, or whose lists are not of one length.
     """
     try:
-        document = json.loads(layout.stats.read_bytes())
+        document = json.loads(read_regular(layout.stats))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None
     found: Stats = {}
+    counting = Counting.in_task(layout)
     for name, entry in document.items():
         if isinstance(entry, dict) and "count" not in entry:
             return None
@@ -120,7 +162,7 @@ def read_stats(layout: Layout) -> Stats | None:
         block = _block(entry)
         if block is None:
             return None
-        if block.count:
+        if block.count and counting.counts(name, block.mean.size):
             found[name] = block
     return found
 
@@ -151,4 +193,4 @@ def _block(entry: Any) -> Block | None:
 
 def _is_finite(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(value) < float("inf")
+    return number and abs(value) <= _MOST  # NaN is not

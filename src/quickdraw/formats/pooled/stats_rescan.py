@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from quickdraw.core.grid import Float64
+from quickdraw.errors import Refused
 from quickdraw.formats import durable
 from quickdraw.formats.pooled import columns, exclusive, stats
+from quickdraw.formats.pooled.arrow_arrays import is_list
+from quickdraw.formats.pooled.data import DataFile
+from quickdraw.formats.pooled.documents import read_regular, refuse_folders
 from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.scan import scan
-
-ROWS_AT_A_TIME = 2048
 
 
 def rescan(
@@ -31,10 +32,11 @@ def rescan(
     An unreadable file is told of and passed over. `tell` gets (files done, files in all).
     """
     files = [(number, each.data) for number, each in scan(layout).items() if each.data and number != exclude]
+    counting = stats.Counting.in_task(layout)
     total: stats.Stats = {}
     notes: list[str] = []
     for done, (number, path) in enumerate(files, 1):
-        found, told = of_file(path)
+        found, told = of_file(path, counting)
         total, warnings = stats.merged(total, found)
         notes += [f"episode {number}: {each}" for each in (*told, *warnings)]
         if tell:
@@ -42,16 +44,23 @@ def rescan(
     return dict(sorted(total.items(), key=lambda item: columns.order(item[0]))), notes
 
 
-def of_file(path: Path) -> tuple[stats.Stats, list[str]]:
+def of_file(path: Path, counting: stats.Counting) -> tuple[stats.Stats, list[str]]:
     """The blocks of one data file, whatever its name, and what was left out of them: rows that are not finite or null.
 
     A column whose cells are of several lengths is left out whole. Unreadable, the file has no block and one note.
     """
     try:
-        with pq.ParquetFile(path, pre_buffer=False) as file:
-            return _of_columns(file, [name for name in file.schema_arrow.names if stats.counted(name)])
-    except (OSError, pa.ArrowException) as error:
-        return {}, [f"unreadable, not counted ({error})"]
+        data = DataFile(path)
+        names = [name for name, kind in data.types.items() if _may_count(name, kind, counting)]
+        return _of_columns(data.batches(names), counting)
+    except Refused as refused:
+        return {}, [f"not counted, {refused.faults[0].found}"]
+
+
+def _may_count(name: str, kind: Any, counting: stats.Counting) -> bool:
+    """Whether a column is to be read: cells of variable length tell their width only then."""
+    width = kind.list_size if pa.types.is_fixed_size_list(kind) else counting.values
+    return counting.counts(name, width, float32=is_list(kind) and kind.value_type == pa.float32())
 
 
 def rebuild(
@@ -59,8 +68,10 @@ def rebuild(
 ) -> tuple[stats.Stats, list[str], bool]:
     """Make stats.json anew from the data files there are: the blocks, the notes, and whether the file changes.
 
-    What deleted episodes had added is gone from it then. Without `apply` nothing is written.
+    What deleted episodes had added is gone from it then. Without `apply` nothing is written. Raises Refused where a
+    folder stands in its place, or where the task cannot be scanned.
     """
+    refuse_folders(layout.task, layout.stats, durable.aside(layout.stats))
     if not apply:
         blocks, notes = rescan(layout, tell=tell)
         return blocks, notes, _differs(layout, stats.stats_bytes(blocks))
@@ -75,14 +86,17 @@ def rebuild(
 
 
 def _differs(layout: Layout, fresh: bytes) -> bool:
-    return not layout.stats.is_file() or layout.stats.read_bytes() != fresh
+    try:
+        return read_regular(layout.stats) != fresh
+    except OSError:
+        return True
 
 
-def _of_columns(file: Any, names: list[str]) -> tuple[stats.Stats, list[str]]:
+def _of_columns(batches: Iterator[Any], counting: stats.Counting) -> tuple[stats.Stats, list[str]]:
     found: stats.Stats = {}
     skipped: dict[str, int] = {}
     odd: dict[str, str] = {}
-    for batch in file.iter_batches(ROWS_AT_A_TIME, columns=names, use_threads=False) if names else ():
+    for batch in batches:
         for name, array in zip(batch.schema.names, batch.columns, strict=True):
             try:
                 block, left_out = _of_cells(name, array)
@@ -90,20 +104,21 @@ def _of_columns(file: Any, names: list[str]) -> tuple[stats.Stats, list[str]]:
                 skipped[name] = skipped.get(name, 0) + left_out
             except ValueError as error:
                 odd[name] = f"{name}: {error}; the column is not counted"
-    blocks = {name: block for name, block in found.items() if block.count and name not in odd}
-    return blocks, [*odd.values(), *_told(skipped, odd)]
+    wrong = {*odd, *(name for name, block in found.items() if not counting.counts(name, block.mean.size))}
+    blocks = {name: block for name, block in found.items() if block.count and name not in wrong}
+    return blocks, [*odd.values(), *_told(skipped, wrong)]
 
 
-def _told(skipped: dict[str, int], odd: dict[str, str]) -> Iterator[str]:
+def _told(skipped: dict[str, int], wrong: set[str]) -> Iterator[str]:
     for name, count in skipped.items():
-        if count and name not in odd:
+        if count and name not in wrong:
             yield f"{name}: {count} {'samples' if name == columns.IMU else 'rows'} not finite or null, not counted"
 
 
 def _of_cells(name: str, array: Any) -> tuple[stats.Block, int]:
     cells = array.drop_null()
     nulls = len(array) - len(cells)
-    if name == columns.IMU and _is_list(cells.type):
+    if name == columns.IMU and is_list(cells.type):
         cells = cells.flatten()
         nulls += cells.null_count
         cells = cells.drop_null()
@@ -111,10 +126,10 @@ def _of_cells(name: str, array: Any) -> tuple[stats.Block, int]:
     return block, nulls + left_out
 
 
-def _matrix(name: str, cells: Any) -> npt.NDArray[np.float64]:
+def _matrix(name: str, cells: Any) -> Float64:
     """Cells of one length as (n, D) float64. Raises ValueError where they are of several, or no numbers."""
     kind = cells.type
-    if not _is_list(kind) or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+    if not is_list(kind) or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
         raise ValueError(f"cells of type {kind}")
     lengths = (
         [kind.list_size] if pa.types.is_fixed_size_list(kind) else pc.list_value_length(cells).unique().to_pylist()
@@ -126,7 +141,3 @@ def _matrix(name: str, cells: Any) -> npt.NDArray[np.float64]:
     width = lengths[0] if lengths else 0
     values = cells.flatten().to_numpy(zero_copy_only=False)
     return np.asarray(values, np.float64).reshape(len(cells), width)
-
-
-def _is_list(kind: Any) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

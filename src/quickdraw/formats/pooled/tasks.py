@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from quickdraw.errors import Fault, Refused
+from quickdraw.formats.pooled.documents import read_regular
+from quickdraw.formats.pooled.layout import task_of
 
 UNNAMED = "default recording"
 
@@ -30,7 +33,7 @@ def read_tasks(path: Path) -> tuple[TaskText, ...]:
     `{"task_index": int, "task": str}`; a pretty-printed file is told as one.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = StringIO(read_regular(path).decode("utf-8"), newline=None).read()  # whatever ends its lines
     except (OSError, UnicodeDecodeError) as error:
         raise Refused([_fault(path, f"unreadable ({error})")]) from error
     if _is_pretty(text):
@@ -57,7 +60,7 @@ def task_line(name: str) -> bytes:
 
 
 def _fault(path: Path, found: str, line: int | None = None) -> Fault:
-    task = path.parent.parent.name
+    task = task_of(path.parent.parent)
     expected = 'one object a line, as {"task_index": 0, "task": "..."}'
     return Fault(task, path.name, found, expected, path=str(path), line=line)
 

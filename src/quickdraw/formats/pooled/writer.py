@@ -1,4 +1,4 @@
-"""Recording a task, episode by episode (contract 2, 4, 6 and 7).
+"""Recording a task, episode by episode (contract 2 to 8).
 
     with Recorder(recordings, "pick a cube", slots=[Slot("head_rgb", 480, 640)], app_version="1.0") as recorder:
         recorder.begin()
@@ -17,18 +17,20 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from quickdraw.errors import Fault, Refused
-from quickdraw.formats.pooled import depth as depth_videos
 from quickdraw.formats.pooled import exclusive, info_merge, journal, numbers, shards
+from quickdraw.formats.pooled.depth import Mode
 from quickdraw.formats.pooled.force_matrix import DEFAULT
 from quickdraw.formats.pooled.info import Info, recognise
 from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.recording import finishing, options
 from quickdraw.formats.pooled.recording.cameras import Cameras, Picture, Slot
+from quickdraw.formats.pooled.recording.depth_writer import encoder_of
 from quickdraw.formats.pooled.recording.matrix_columns import MatrixColumns
 from quickdraw.formats.pooled.recording.sensors import Sensors
 from quickdraw.formats.pooled.recording.take import Take
 from quickdraw.formats.pooled.recording.task_document import Described
-from quickdraw.formats.pooled.rows import EpisodeRow, is_shard, read_table
+from quickdraw.formats.pooled.row_tables import is_shard, read_table
+from quickdraw.formats.pooled.rows import EpisodeRow
 from quickdraw.video.encoders import RGB
 from quickdraw.video.self_test import self_test
 
@@ -45,7 +47,7 @@ class Recorder(Sensors):
 
     def __init__(
         self, recordings_root: Path, task_name: str, *, slots: Sequence[Slot], app_version: str, fps: float = 30.0,
-        force_spec: str = DEFAULT, depth: depth_videos.Mode = "ffv1", preview: bool = False,
+        force_spec: str = DEFAULT, depth: Mode = "ffv1", preview: bool = False,
         devices: Sequence[Mapping[str, Any]] = (), calibration: Mapping[str, Any] | None = None, watermark: int = 0,
     ) -> None:  # fmt: skip
         """Check everything, touch nothing. Raises Refused with all that is wrong.
@@ -89,8 +91,10 @@ class Recorder(Sensors):
     def begin(self, number: int | None = None, *, again: bool = False) -> int:
         """Begin an episode and return its N: `number`, or the next one.
 
-        `again` records a finished `number` anew; what there is of it stays until `end` replaces it. Raises Refused for
-        a finished number otherwise, and where the task on disk is no pooled one.
+        `again` records a finished `number` anew; what there is of it stays until `end` replaces it. Its statistics
+        cannot be taken out of stats.json, so that `end` makes that anew from the data there is: what deleted episodes
+        had added goes, against the contract's rule (4), and `notes` tells how much. Raises Refused for a finished
+        number otherwise, and where the task on disk is no pooled one.
         """
         if self._take is not None:
             raise RuntimeError(f"episode {self._take.number} is being recorded")
@@ -102,17 +106,17 @@ class Recorder(Sensors):
         if number is None:
             if again:
                 raise ValueError("`again` needs the number of the episode to record again")
-            number = numbers.next_number(self._layout, info, watermark=self._watermark)
+            number = numbers.next_number(self._layout, info, watermark=self._watermark, known=known)
         else:
-            self._refuse_taken(number, finished=not again and self._is_finished(number, known, info))
-        self._replaces, self._finished = self._is_finished(number, known, info), None
+            self._refuse_taken(number, "" if again else _taken(number, known, info))
+        self._replaces, self._finished = bool(_taken(number, known, info)), None
         cameras = Cameras(
             self._layout, number, self._slots, fps=self._told.fps, mode=self._told.depth_mode, preview=self._preview
         )
         self._matrices = MatrixColumns(self._force_spec)
         self._take = Take(
-            number, self._layout.data(number), cameras=cameras, samples=self._samples, imu=self._imu,
-            matrices=self._matrices,
+            number, self._layout.data(number), fps=self._told.fps, cameras=cameras, samples=self._samples,
+            imu=self._imu, matrices=self._matrices,
         )  # fmt: skip
         return number
 
@@ -147,9 +151,9 @@ class Recorder(Sensors):
             take.close()
             info = self._info()
             self._finished = finishing.prepare(take, self._layout, self._told, before=info.document if info else None)
-            journal.commit(self._layout, self._finished.renames, self._finished.removals)
+            with shards.parting(self._layout, take.number) as (renames, removals):
+                journal.commit(self._layout, [*self._finished.renames, *renames], [*self._finished.removals, *removals])
         self._take, self.notes = None, self._finished.notes
-        shards.drop(self._layout, take.number)
         return self._finished.row
 
     def abort(self) -> None:
@@ -173,7 +177,7 @@ class Recorder(Sensors):
         return self._take
 
     def _encoders(self) -> list[Any]:
-        depth = depth_videos.encoder_of(self._told.depth_mode, preview=self._preview)
+        depth = encoder_of(self._told.depth_mode, preview=self._preview)
         kinds = {slot.depth: depth if slot.depth else RGB for slot in self._slots}
         return list(kinds.values())
 
@@ -190,18 +194,22 @@ class Recorder(Sensors):
             raise Refused([Fault(self._root.name, "task_name", found, "another name", path=str(self._root))])
         return info
 
-    @staticmethod
-    def _is_finished(number: int, known: Set[int], info: Info | None) -> bool:
-        return number in known or number <= (info.last_number if info else 0)
-
-    def _refuse_taken(self, number: int, *, finished: bool) -> None:
+    def _refuse_taken(self, number: int, taken: str) -> None:
         if not 1 <= number <= numbers.MOST:
             self._refuse(number, "no number of an episode", "one from 1 on")
-        if finished:
-            self._refuse(number, "finished before", "a new number, or again=True to replace it")
+        if taken:
+            self._refuse(number, taken, "a new number, or again=True to record it all the same")
         table = read_table(self._layout.row(number))
         if table is not None and is_shard(table):
             self._refuse(number, "its row in a file of many", "a file of its own; `split-episodes` parts them")
 
     def _refuse(self, number: int, found: str, expected: str) -> NoReturn:
         raise Refused([Fault(self._root.name, f"episode {number}", found, expected, path=str(self._root))])
+
+
+def _taken(number: int, known: Set[int], info: Info | None) -> str:
+    """Why a number can be given to no new episode; nothing where it can."""
+    last = info.last_number if info else 0
+    if number in known:
+        return "finished before"
+    return f"not above the last finished number {last}" if number <= last else ""

@@ -1,4 +1,4 @@
-"""What a task tells of itself: info.json, tasks.jsonl and a row an episode (contract sections 4 to 6)."""
+"""What a task tells of itself: info.json, tasks.jsonl and a row an episode (contract sections 3, 5 and 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""stats.json of a whole task, from all its samples at once rather than episode by episode (contract section 5)."""
+"""stats.json of a whole task, from all its samples at once rather than episode by episode (contract section 4)."""
 
 from __future__ import annotations
 

@@ -13,19 +13,19 @@ from quickdraw.errors import Refused
 from quickdraw.formats.pooled.arrow_arrays import Ragged, is_list, joined, joined_ragged
 from quickdraw.formats.pooled.checks.data import Data
 from quickdraw.formats.pooled.checks.findings import Checking, listed
-from quickdraw.formats.pooled.checks.parquet import UNREADABLE, why
-from quickdraw.formats.pooled.clock import ClockClass, classify, fold
+from quickdraw.formats.pooled.clock import ClockClass, classify, fold, imu_rows
 from quickdraw.formats.pooled.columns import FORCE, IMU, IMU_STAMPS, KEYS, MATRIX, POINT_VALUES, TRAJECTORY
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.force_matrix import VALUES
-from quickdraw.formats.pooled.stats import counted
+from quickdraw.formats.pooled.parquet_files import UNREADABLE, why
+from quickdraw.formats.pooled.stats import Counting
 
 type Array = npt.NDArray[Any]
 type Cells = dict[str, Array | Ragged]
 
 _NOT_READ: Final = frozenset({*KEYS} - {"action"})  # read and told already
 _WHAT: Final = {
-    "cell-value": "a value that is not finite",
+    "cell-value": "a number that is not finite, or text that is no UTF-8",
     "cell-action": "not [0.0]",
     "cell-stamp": "a stamp below 0, before the one it follows, or without a sample",
     "cell-imu": "a sample of another row",
@@ -57,9 +57,9 @@ def _batches(checking: Checking, data: Data) -> Iterator[Any]:
 
 
 def _windows(checking: Checking, data: Data) -> tuple[Array, Array] | None:
-    """Between which stamps a row's IMU samples lie, `(T,)` each [ns]: after the first, up to the second.
+    """The stamp of each row [ns] and the first row of its frame, `(T,)` each, by which its IMU samples are told.
 
-    None where rows have no such clock. A row of the first frame has no lower end.
+    None where rows have no such clock.
     """
     keys = [data.keys.get(name) for name in ("frame_index", "timestamp", "hardware_ns")]
     frames, timestamp, hardware_ns = keys
@@ -68,8 +68,7 @@ def _windows(checking: Checking, data: Data) -> tuple[Array, Array] | None:
     if not fold(frames, timestamp, hardware_ns).agrees or not hardware_ns.all() or (np.diff(hardware_ns) < 0).any():
         return None
     leads = np.flatnonzero(np.concatenate([[True], frames[1:] != frames[:-1]]))
-    before = np.concatenate([[np.iinfo(np.int64).min], hardware_ns[leads[:-1]]])
-    return np.repeat(before, np.diff(np.append(leads, len(frames)))), hardware_ns
+    return hardware_ns, np.repeat(leads, np.diff(np.append(leads, len(frames))))
 
 
 @dataclass(slots=True)
@@ -89,11 +88,11 @@ class _Look:
             kind, column = batch.schema.field(at).type, batch.column(at)
             try:
                 cells[name] = joined_ragged([column], kind) if is_list(kind) else joined([column], kind)
-            except ValueError as error:
+            except UnicodeDecodeError:
+                self._note("cell-value", name, [first])
+            except ValueError as error:  # nulls; what else there can be is told by its type
                 if column.null_count or "null" in str(error):
                     self._note("data-null", name, [first] * (name not in self.data.nulls))
-                else:
-                    self.checking.add("data-unreadable", self.data.path, f"{name}: {why(error)}", self.data.number)
         for name, column in cells.items():
             self._finite(name, column, first)
             self._lengths(name, column, first, cells)
@@ -115,14 +114,18 @@ class _Look:
         if not np.issubdtype(values.dtype, np.floating):
             return
         bad = np.asarray(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
-        rows = column.rows if isinstance(column, Ragged) else np.arange(len(column))
-        if bad.any():
-            self._note("cell-value", name, np.unique(rows[bad]) + first)
+        bad_rows = np.unique(_rows(column)[bad]) if bad.any() else np.zeros(0, np.int64)
+        self._note("cell-value", name, bad_rows + first)
         if name == "action" and values.ndim == 1 and values.any():
-            self._note("cell-action", name, np.unique(rows[values != 0]) + first)
-        if counted(name) and isinstance(column, Ragged):
-            whole = len(bad) - np.count_nonzero(bad) if name == IMU else len(column) - len(np.unique(rows[bad]))
+            self._note("cell-action", name, np.unique(_rows(column)[values != 0]) + first)
+        if isinstance(column, Ragged) and self._counts(name, column):
+            whole = len(bad) - np.count_nonzero(bad) if name == IMU else len(column) - len(bad_rows)
             self.checking.counts[name] = self.checking.counts.get(name, 0) + int(whole)
+
+    def _counts(self, name: str, column: Ragged) -> bool:
+        widths = np.unique(column.lengths)
+        counting, is_one = Counting.of(self.checking.info.document), name == IMU or len(widths) == 1
+        return is_one and counting.counts(name, int(widths[0]), float32=column.values.dtype == np.float32)
 
     def _lengths(self, name: str, column: Array | Ragged, first: int, cells: Cells) -> None:
         if not isinstance(column, Ragged):
@@ -147,7 +150,7 @@ class _Look:
         if name != IMU_STAMPS and not any(form.fullmatch(bare) for form in (TRAJECTORY, MATRIX, FORCE)):
             return
         values = column.values if isinstance(column, Ragged) else column
-        rows = (column.rows if isinstance(column, Ragged) else np.arange(len(column))) + first
+        rows = _rows(column) + first
         if values.dtype != np.int64 or values.ndim != 1:
             return  # told by its type
         self._note("cell-stamp", name, rows[values < 0])
@@ -156,5 +159,10 @@ class _Look:
         self._note("cell-stamp", name, rows[stamped][line[1:] < line[:-1]])
         self.last_ns[name] = int(line.max())
         if name == IMU_STAMPS and self.windows is not None:
-            after, to = self.windows
-            self._note("cell-imu", IMU, rows[stamped & ((values <= after[rows]) | (values > to[rows]))])
+            hardware_ns, leads = self.windows
+            self._note("cell-imu", IMU, rows[stamped & (imu_rows(hardware_ns, values) != leads[rows])])
+
+
+def _rows(column: Array | Ragged) -> Array:
+    """The row each value is in: as many numbers as there are values, so it is asked for only where one is bad."""
+    return column.rows if isinstance(column, Ragged) else np.arange(len(column))

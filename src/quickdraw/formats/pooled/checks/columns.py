@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -22,20 +22,41 @@ from quickdraw.formats.pooled.columns import (
     OLD_POSE,
     TRAJECTORY,
     arrow_type,
+    is_glove,
 )
+from quickdraw.formats.pooled.stats import Counting
+
+MOST_VALUES: Final = 1 << 16  # of a glove: Arrow has no list of any length
 
 type Breach = tuple[str, str]
 
 
 def check_columns(checking: Checking, number: int, path: Path, schema: Any) -> None:
-    """Rules of a file's Arrow schema. Nearly all files of a task have the one of the file before, told once."""
-    if checking.schema is None or not schema.equals(checking.schema):
-        checking.schema, checking.breaches = schema, tuple(_breaches(checking, schema))
-        for name in schema.names:
-            if name.startswith("observation.") and name not in HAND_POSES and not OLD_POSE.fullmatch(name):
-                checking.columns.setdefault(name, number)
+    """Rules of a file's Arrow schema."""
+    for name in known_types(checking, schema):
+        if name.startswith("observation.") and name not in HAND_POSES:
+            checking.columns.setdefault(name, number)
     for rule, found in checking.breaches:
         checking.add(rule, path, found, number)
+
+
+def known_types(checking: Checking, schema: Any) -> Mapping[str, Any]:
+    """The types of the columns the contract knows. Nearly all files of a task have the schema of the file before."""
+    if checking.schema is None or not schema.equals(checking.schema):
+        checking.schema, checking.breaches = schema, tuple(_breaches(checking, schema))
+        every = zip(schema.names, schema.types, strict=True)
+        checking.types = {name: kind for name, kind in every if _is_known(checking, name, kind)}
+    return checking.types
+
+
+def _is_known(checking: Checking, name: str, kind: Any) -> bool:
+    """Whether a column is one of the contract's; all others readers pass over, whatever is in them.
+
+    A later version may have an `observation.` column that is a glove only because it is nothing else. It is one where
+    it has a glove's type, or where info.json lists its sensor.
+    """
+    wanted = _wanted(checking, name, kind)
+    return wanted is not None and (kind == wanted or not is_glove(name) or name in _gloves(checking).sensors)
 
 
 def _breaches(checking: Checking, schema: Any) -> Iterator[Breach]:
@@ -58,22 +79,24 @@ def _breaches(checking: Checking, schema: Any) -> Iterator[Breach]:
 
 
 def _type_breach(checking: Checking, name: str, kind: Any) -> Iterator[Breach]:
-    wanted = _wanted(checking, name, kind)
     if OLD_POSE.fullmatch(name):
         yield "data-old-pose", name
-    elif wanted is None:
+    elif not _is_known(checking, name, kind):
         yield "data-column", f"{name} of {kind}"
-    elif kind != wanted:
+    elif kind != (wanted := _wanted(checking, name, kind)):
         yield "data-type", f"{name} of {kind}, not {wanted}"
 
 
 def _wanted(checking: Checking, name: str, kind: Any) -> Any:
     """The type a column should have; a matrix may be of either, and a glove has the width info.json tells."""
-    width = checking.info.document.get("sensor_dim", GLOVE_VALUES)
-    if not (isinstance(width, int) and 0 < width < 1 << 16):
-        width = GLOVE_VALUES
+    told = _gloves(checking).values
+    width = told if told < MOST_VALUES else GLOVE_VALUES
     is_raw = MATRIX.fullmatch(name) and kind == pa.list_(pa.float32())
     return arrow_type(name, matrix_dtype="float32" if is_raw else "int16", glove_values=width)
+
+
+def _gloves(checking: Checking) -> Counting:
+    return Counting.of(checking.info.document)
 
 
 def _partners(types: Mapping[str, Any]) -> list[tuple[str, str]]:

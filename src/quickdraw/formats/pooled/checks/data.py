@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from quickdraw.formats.pooled.checks.columns import check_columns
+from quickdraw.core.grid import Int64
+from quickdraw.formats.pooled.checks.columns import check_columns, known_types
 from quickdraw.formats.pooled.checks.findings import Checking, listed
-from quickdraw.formats.pooled.checks.parquet import UNREADABLE, opened, why
-from quickdraw.formats.pooled.checks.rows import Row
+from quickdraw.formats.pooled.checks.rows import CheckedRow
 from quickdraw.formats.pooled.columns import KEYS
-
-type Int64 = npt.NDArray[np.int64]
+from quickdraw.formats.pooled.parquet_files import UNREADABLE, check_chunks, opened, why
 
 _READ: Final = ("episode_index", "frame_index", "timestamp", "task_index", "wall_time", "hardware_ns")
 
@@ -26,7 +25,8 @@ _READ: Final = ("episode_index", "frame_index", "timestamp", "task_index", "wall
 class Data:
     """What is known of a data file that can be read.
 
-    `types` are its columns' Arrow types, `keys` its sound key columns, `(T,)` each, `nulls` columns known to hold one.
+    `types` are the Arrow types of the columns the contract knows, `keys` its sound key columns, `(T,)` each, `nulls`
+    columns known to hold one.
     """
 
     number: int
@@ -47,11 +47,13 @@ def read_data(checking: Checking, number: int, path: Path) -> Data | None:
     try:
         with opened(path) as file:
             schema, footer = file.schema_arrow, file.metadata
-            types = dict(zip(schema.names, schema.types, strict=True))
+            types = known_types(checking, schema)
             rows: int = footer.num_rows
             if not rows:
                 checking.add("data-empty", path, "no row", number)
                 return None
+            check_chunks(file, range(footer.num_columns))
+            compression = footer.row_group(0).column(0).compression
             sound = [name for name in _READ if types.get(name) == KEYS[name] and schema.names.count(name) == 1]
             table = file.read(columns=sound, use_threads=False)
             nulls = _nulls(footer, schema.names, table, types)
@@ -61,8 +63,8 @@ def read_data(checking: Checking, number: int, path: Path) -> Data | None:
     check_columns(checking, number, path, schema)
     if nulls:
         checking.add("data-null", path, f"null in {listed(nulls)}", number)
-    if footer.row_group(0).column(0).compression != "ZSTD":
-        checking.add("data-compression", path, f"{footer.row_group(0).column(0).compression}", number)
+    if compression != "ZSTD":
+        checking.add("data-compression", path, compression, number)
     keys = {name: _array(table, name) for name in sound if name not in nulls}
     return Data(number, path, rows, types, keys, frozenset(nulls))
 
@@ -73,7 +75,7 @@ def _nulls(footer: Any, names: Sequence[str], keys: Any, types: Mapping[str, Any
     if footer.num_columns != len(names):
         return found
     for at, name in enumerate(names):
-        if name not in keys.schema.names and not pa.types.is_list(types[name]):
+        if name in types and name not in keys.schema.names and not pa.types.is_list(types[name]):
             for group in range(footer.num_row_groups):
                 statistics = footer.row_group(group).column(at).statistics
                 if statistics is not None and statistics.null_count:
@@ -87,7 +89,7 @@ def _array(table: Any, name: str) -> npt.NDArray[Any]:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
-def check_keys(checking: Checking, data: Data, row: Row | None) -> None:
+def check_keys(checking: Checking, data: Data, row: CheckedRow | None) -> None:
     """Rules of numbers and frames, within the file and against the episode's row."""
     number, path = data.number, data.path
     _check_values(checking, data, "episode_index", rule="data-number", allowed=frozenset([number]))
@@ -130,7 +132,7 @@ def _check_frames(checking: Checking, data: Data, frames: Int64) -> None:
         checking.add("frame-order", data.path, found, data.number)
 
 
-def _check_row(checking: Checking, rows: int, frames: Int64, row: Row) -> None:
+def _check_row(checking: Checking, rows: int, frames: Int64, row: CheckedRow) -> None:
     """The episode's row against its data. Older writers have the highest frame + 1 for a length."""
     first, last = int(frames.min()), int(frames.max())
     length = row.values["length"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,8 @@ class Checking:
 
     `columns` and `slots` are observation column and image_key -> the first N that has it. `counts` is, of a deep
     check, counted column -> its finite rows or samples in all of data/. `task_indices` are those of tasks.jsonl, None
-    where it cannot be read. `schema` is that of the latest data file, and `breaches` (rule, found) what is wrong there.
+    where it cannot be read. `schema` is that of the latest data file, `types` its columns that the contract knows, and
+    `breaches` (rule, found) what is wrong there.
     """
 
     info: Info
@@ -50,6 +51,7 @@ class Checking:
     counts: dict[str, int] = field(default_factory=dict)
     task_indices: frozenset[int] | None = None
     schema: Any = None
+    types: Mapping[str, Any] = field(default_factory=dict)
     breaches: tuple[tuple[str, str], ...] = ()
 
     def add(self, rule: str, path: Path, found: str, number: int | None = None) -> None:

@@ -17,13 +17,14 @@ from quickdraw.formats.pooled.columns import (
     TRAJECTORY,
     is_glove,
 )
-from quickdraw.formats.pooled.force_matrix import DIFFERENCES, RAW, SHAPE
+from quickdraw.formats.pooled.force_matrix import RAW, SHAPE, SPECS
 from quickdraw.formats.pooled.info import is_scale
+from quickdraw.formats.pooled.layout import EXTENSIONS
 from quickdraw.formats.pooled.matrices import MOST_SCALE
+from quickdraw.formats.pooled.stats import Counting
 
-ENCODINGS: Final = {"int16": DIFFERENCES, "float32": RAW}
 MOST: Final = 1e300  # JSON has numbers no float holds
-_EXTENSIONS: Final = ("mp4", "mkv")
+_ENCODINGS: Final[Mapping[str, str]] = {spec.dtype: spec.encoding for spec in SPECS.values()}
 
 
 def check_info(checking: Checking, episodes: int) -> None:
@@ -41,8 +42,9 @@ def check_info(checking: Checking, episodes: int) -> None:
         found = f"total_episodes {info.total_episodes}, and {episodes} episodes have files"
         checking.add("info-total", info.layout.info, found)
     _extensions(checking)
+    gloves = Counting.of(info.document).sensors
     for name, entry in info.document.get("features", {}).items():
-        if wrong := _feature_fault(name, entry):
+        if wrong := _feature_fault(name, entry, gloves):
             checking.add("feature-entry", info.layout.info, f"{name}: {wrong}")
 
 
@@ -62,17 +64,19 @@ def check_against_files(checking: Checking) -> None:
 
 def _extensions(checking: Checking) -> None:
     for slot, extension in checking.info.document.get("video_extensions", {}).items():
-        if extension not in _EXTENSIONS:
+        if extension not in EXTENSIONS:
             found = f"video_extensions of {slot} is {said(extension)}; mp4 or mkv expected"
             checking.add("info-field", checking.info.layout.info, found)
 
 
-def _feature_fault(name: str, entry: Any) -> str:
+def _feature_fault(name: str, entry: Any, gloves: frozenset[str]) -> str:
     """What is wrong with a column's entry, or nothing; a column the contract does not describe may say anything."""
     if not isinstance(entry, dict):
         return f"{said(entry)}; an object expected"
     if MATRIX.fullmatch(name):  # whose scale here is a fallback only, and may be missing
         return matrix_fault({"scale": 1, **entry})
+    if _is_glove(name) and name not in gloves:
+        return ""  # an older episode's, or no glove but a later version's column
     for holds, dtype, shapes in _FEATURES:
         if holds(name):
             if entry.get("dtype") != dtype or entry.get("shape") not in shapes:
@@ -88,7 +92,7 @@ def matrix_fault(entry: Any) -> str:
     if not isinstance(entry, dict):
         return f"{said(entry)}; an object expected"
     dtype, encoding, scale = entry.get("dtype"), entry.get("encoding"), entry.get("scale")
-    if not isinstance(dtype, str) or ENCODINGS.get(dtype) != encoding:
+    if not isinstance(dtype, str) or _ENCODINGS.get(dtype) != encoding:
         return f"dtype {said(dtype)} with encoding {said(encoding)}"
     if entry.get("shape") != list(SHAPE):
         return f"shape {said(entry.get('shape'))}; {list(SHAPE)} expected"

@@ -8,11 +8,11 @@ from quickdraw.formats.pooled.arrow_arrays import is_list
 from quickdraw.formats.pooled.checks.data import Data
 from quickdraw.formats.pooled.checks.findings import Checking
 from quickdraw.formats.pooled.checks.info import matrix_fault
-from quickdraw.formats.pooled.checks.rows import Row
+from quickdraw.formats.pooled.checks.rows import CheckedRow
 from quickdraw.formats.pooled.columns import MATRIX
 
 
-def check_matrices(checking: Checking, data: Data, row: Row) -> None:
+def check_matrices(checking: Checking, data: Data, row: CheckedRow) -> None:
     """Rules of `force_matrix_specs`, beside the columns of the episode it is of."""
     columns = {name: kind for name, kind in data.types.items() if MATRIX.fullmatch(name)}
     for name, kind in columns.items():

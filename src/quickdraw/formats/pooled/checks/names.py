@@ -13,10 +13,9 @@ from typing import Final
 
 from quickdraw.formats.pooled import journal
 from quickdraw.formats.pooled.checks.findings import Checking
-from quickdraw.formats.pooled.checks.parquet import is_there
-from quickdraw.formats.pooled.layout import PLAIN_NAME, Place
+from quickdraw.formats.pooled.layout import CHUNK_FOLDER, PLAIN_NAME, Place
 from quickdraw.formats.pooled.row_tables import ROW_FILE
-from quickdraw.formats.pooled.scan import AUXILIARY, CHUNK, DATA, VIDEO
+from quickdraw.formats.pooled.scan import DATA, VIDEO, is_auxiliary
 
 LEFTOVERS: Final = ("calibration", "metadata.json", "timestamps.json")
 _PARTS: Final = ("data", "videos", "meta")
@@ -52,9 +51,9 @@ def _check_meta(checking: Checking) -> None:
 
 
 def _root_entry(checking: Checking, path: Path) -> None:
-    task = re.escape(checking.info.layout.root.name)
+    task = re.escape(checking.info.layout.task)
     is_session = _is_folder(path) and (
-        re.fullmatch(rf"{task}_\d{{6}}", path.name) or any(is_there(path / name) for name in LEFTOVERS[1:])
+        re.fullmatch(rf"{task}_\d{{6}}", path.name) or any(_is_there(path / name) for name in LEFTOVERS[1:])
     )
     if path.name in LEFTOVERS or is_session:
         checking.add("leftover-v10", path, "a session folder of v1.0" if is_session else "a leftover of v1.0")
@@ -63,28 +62,30 @@ def _root_entry(checking: Checking, path: Path) -> None:
 
 
 def _data_entry(checking: Checking, path: Path, chunk: int) -> None:
-    if match := DATA.fullmatch(path.name):
+    if (match := DATA.fullmatch(path.name)) and not _is_odd(path):
         number = checking.info.layout.number(Place(chunk, int(match[1])))
         _at_home(checking, path, number, checking.info.layout.data(number))
     else:
-        checking.add("stray-file", path, "no episode's name")
+        checking.add("stray-file", path, "no file of an episode's name")
 
 
 def _slot(checking: Checking, folder: Path, chunk: int) -> None:
+    if is_auxiliary(folder.name):
+        return
     if not _is_folder(folder):
         checking.add("stray-file", folder, "no slot's folder")
     elif not PLAIN_NAME.fullmatch(folder.name):
         checking.add("video-slot", folder, f"slot {folder.name!r}")
     else:
         for path in _entries(checking, folder):
-            if AUXILIARY.fullmatch(path.name):
+            if is_auxiliary(folder.name, path.name):
                 continue
-            if match := VIDEO.fullmatch(path.name):
+            if (match := VIDEO.fullmatch(path.name)) and not _is_odd(path):
                 layout = checking.info.layout
                 number = layout.number(Place(chunk, int(match[1])))
                 _at_home(checking, path, number, layout.video(number, folder.name, path.suffix[1:]))
             else:
-                checking.add("stray-file", path, "no episode's name")
+                checking.add("stray-file", path, "no file of an episode's name")
 
 
 def _at_home(checking: Checking, path: Path, number: int, home: Path) -> None:
@@ -96,11 +97,27 @@ def _at_home(checking: Checking, path: Path, number: int, home: Path) -> None:
 
 def _chunks(checking: Checking, folder: Path) -> Iterator[tuple[int, Path]]:
     for path in _entries(checking, folder):
-        match = CHUNK.fullmatch(path.name)
+        match = CHUNK_FOLDER.fullmatch(path.name)
         if match and _is_folder(path):
             yield int(match[1]), path
         else:
             checking.add("stray-file", path, "no chunk's folder")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a path is a regular file; no, where its folder may not be searched."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _is_odd(path: Path) -> bool:
+    """Whether a path is a folder, a pipe or the like. A link that leads nowhere may be of a disk that is away."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _is_folder(path: Path) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 from quickdraw.errors import VideoError
 from quickdraw.formats.pooled.checks.data import Data
 from quickdraw.formats.pooled.checks.findings import Checking
-from quickdraw.formats.pooled.checks.parquet import why
 from quickdraw.formats.pooled.depth import FULL_RANGE, DepthVideo, open_depth
+from quickdraw.formats.pooled.parquet_files import why
 from quickdraw.video.decoding import pictures
 from quickdraw.video.probing import StreamFacts, streams
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from quickdraw.errors import Refused
 from quickdraw.formats.pooled.checks.findings import Checking, listed, said
-from quickdraw.formats.pooled.checks.parquet import UNREADABLE, table, why
-from quickdraw.formats.pooled.layout import Place
-from quickdraw.formats.pooled.row_tables import ROW_FILE, SCHEMA
-from quickdraw.formats.pooled.scan import CHUNK
+from quickdraw.formats.pooled.layout import CHUNK_FOLDER, Place
+from quickdraw.formats.pooled.parquet_files import UNREADABLE, table, why
+from quickdraw.formats.pooled.row_tables import ROW_FILE, SCHEMA, row_files
 
 SPECS: Final = "force_matrix_specs"
 _JSON: Final = ("drop_stats", "video_codec", "calibration", SPECS)
@@ -21,7 +21,7 @@ _OLD: Final = [name for name in SCHEMA.names if name != SPECS]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CheckedRow:
     """An episode's row as it stands in `path`; `specs` is its force_matrix_specs, {} where there is none to read."""
 
     number: int
@@ -30,9 +30,9 @@ class Row:
     specs: Mapping[str, Any]
 
 
-def check_rows(checking: Checking) -> dict[int, Row]:
+def check_rows(checking: Checking) -> dict[int, CheckedRow]:
     """Every row of the task by N, the one a reader would take where there are two."""
-    layout, rows = checking.info.layout, dict[int, Row]()
+    layout, rows = checking.info.layout, dict[int, CheckedRow]()
     for path, name in _files(checking):
         for row in _file(checking, path, name):
             other = rows.get(row.number)
@@ -46,17 +46,15 @@ def check_rows(checking: Checking) -> dict[int, Row]:
 
 def _files(checking: Checking) -> Iterator[tuple[Path, re.Match[str]]]:
     """Files of rows, in order. What has another name is a stray, and not looked for here."""
-    folder = checking.info.layout.rows
     try:
-        for chunk in sorted(each for each in folder.iterdir() if CHUNK.fullmatch(each.name)):
-            for path in sorted(chunk.iterdir()) if chunk.is_dir() else ():
-                if match := ROW_FILE.fullmatch(path.name):
-                    yield path, match
-    except OSError:
+        for path in row_files(checking.info.layout):
+            if match := ROW_FILE.fullmatch(path.name):
+                yield path, match
+    except Refused:
         return  # told as rows-missing or folder-unreadable
 
 
-def _file(checking: Checking, path: Path, name: re.Match[str]) -> Iterator[Row]:
+def _file(checking: Checking, path: Path, name: re.Match[str]) -> Iterator[CheckedRow]:
     """The rows of one file, once each of them has a number."""
     try:
         read = table(path)
@@ -80,7 +78,7 @@ def _file(checking: Checking, path: Path, name: re.Match[str]) -> Iterator[Row]:
             continue
         if not own and len(rows) == 1:
             checking.add("row-old-name", path, "a row under a v1.1.1 name", values["episode_index"])
-        yield Row(values["episode_index"], path, values, _documents(checking, path, values))
+        yield CheckedRow(values["episode_index"], path, values, _documents(checking, path, values))
 
 
 def _number(checking: Checking, path: Path, name: re.Match[str]) -> int | None:
@@ -89,7 +87,7 @@ def _number(checking: Checking, path: Path, name: re.Match[str]) -> int | None:
 
 
 def _led_to(checking: Checking, path: Path, name: re.Match[str]) -> int:
-    match = CHUNK.fullmatch(path.parent.name)
+    match = CHUNK_FOLDER.fullmatch(path.parent.name)
     return checking.info.layout.number(Place(int(match[1]) if match else 0, int(name[2])))
 
 

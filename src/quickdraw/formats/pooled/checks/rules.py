@@ -54,12 +54,11 @@ _RECALC = "quickdraw pooled recalc-stats {task} --apply"
 _REPAIR = "quickdraw pooled repair-scale {task} --apply"
 _DELETE = "quickdraw pooled delete {task} --episode {number} --apply"
 _BY_HAND = "put it right in meta/info.json by hand"
-_RECORDED = "restore the file from an uploaded archive, leave the episode unused, or delete it: " + _DELETE
-_ROW = (
-    "restore the row from an uploaded archive, or delete the episode, row and all: "
-    "quickdraw pooled delete {task} --episode {number} --with-row --apply"
-)
-_NO_ROW = "restore the row from an uploaded archive, or delete the episode: " + _DELETE
+_RESTORE = "restore it from an uploaded archive"
+_LOST = _RESTORE + "; as a last resort delete the episode: " + _DELETE
+_DATA = "restore the data file from an uploaded archive, or leave the episode unused"
+_VIDEO = "restore the video from an uploaded archive; the data can be read without it"
+_ROW = "restore the row from an uploaded archive; the data can be read as it is"
 _ROW_FILE = "restore the file from an uploaded archive, or remove it by hand"
 _LOOK = "nothing to mend; look at the recording before it is used"
 
@@ -101,7 +100,7 @@ _TABLE = (
          "give each task in tasks.jsonl its own task_index"),
     # meta/episodes.
     Rule("rows-missing", ERROR, "6.1", "meta/episodes is there", "restore meta/episodes from the uploaded archives"),
-    Rule("row-missing", ERROR, "6.1", "every episode with data has a row", _NO_ROW),
+    Rule("row-missing", ERROR, "6.1", "every episode with data has a row", _ROW),
     Rule("row-without-files", INFO, "9, P-68", "a row has an episode",
          "nothing to mend: the episode's files were deleted, its number stays taken"),
     Rule("row-unreadable", ERROR, "6.1", "a file of rows is readable Parquet, and holds one", _ROW_FILE),
@@ -121,29 +120,28 @@ _TABLE = (
          "nothing to mend: readers go by its content (v1.1.1)"),
     Rule("legacy-shard", WARNING, "6.1, 11.3", "each episode has a row file of its own (one a chunk: v1.1.0)", _SPLIT),
     # data.
-    Rule("data-missing", ERROR, "7, P-44, P-45", "an episode with video has data",
-         "restore the data from an uploaded archive, or delete what is left: " + _DELETE),
-    Rule("data-unreadable", ERROR, "7", "a data file is readable Parquet", _RECORDED),
-    Rule("data-empty", ERROR, "7", "a data file has rows", "delete the empty episode: " + _DELETE),
+    Rule("data-missing", ERROR, "7, P-44, P-45", "an episode with video has data", _LOST),
+    Rule("data-unreadable", ERROR, "7", "a data file is readable Parquet", _LOST),
+    Rule("data-empty", ERROR, "7", "a data file has rows", _LOST),
     Rule("data-compression", WARNING, "7", "data is compressed by zstd",
          "readers take it as it is; only its size suffers"),
-    Rule("data-key", ERROR, "7.1", "the seven key columns are there", _RECORDED),
-    Rule("data-type", ERROR, "7.1, 7.2, P-10, P-25", "a column has the Arrow type of its name", _RECORDED),
+    Rule("data-key", ERROR, "7.1", "the seven key columns are there", _DATA),
+    Rule("data-type", ERROR, "7.1, 7.2, P-10, P-25", "a column has the Arrow type of its name", _DATA),
     Rule("data-column", INFO, "7.2", "a column has a name the contract knows", "readers pass it over"),
     Rule("data-old-pose", INFO, "7.2, P-9", "slam_pose is not written since v1.3.1",
          "do not read it: rows without a sample hold seven zeros; take slam_trajectory"),
     Rule("data-hand-pose", WARNING, "7.2", "both hand_pose columns are written, zeros where nothing is known",
          "readers take missing poses as unknown"),
-    Rule("data-null", ERROR, "7.2, P-29", "no cell is null", _RECORDED),
-    Rule("data-pair", ERROR, "7.2, P-11", "columns that belong together are there, and of one length", _RECORDED),
-    Rule("data-number", ERROR, "2, 7.1, P-41", "episode_index is N in every row", _RECORDED),
+    Rule("data-null", ERROR, "7.2, P-29", "no cell is null", _DATA),
+    Rule("data-pair", ERROR, "7.2, P-11", "columns that belong together are there, and of one length", _DATA),
+    Rule("data-number", ERROR, "2, 7.1, P-41", "episode_index is N in every row", _DATA),
     Rule("data-task", ERROR, "5, 7.1", "task_index is one of tasks.jsonl in every row",
          "add the task to meta/tasks.jsonl"),
-    Rule("frame-index", ERROR, "7.1", "frame_index runs from 0 without a hole", _RECORDED),
+    Rule("frame-index", ERROR, "7.1", "frame_index runs from 0 without a hole", _DATA),
     Rule("frame-order", WARNING, "7.1", "frame_index never falls", _LOOK),
     Rule("frame-rows", WARNING, "7.3, P-1", "rows of one frame agree in timestamp and hardware_ns",
          "nothing to mend: readers leave such rows unfolded; a row is not a frame here"),
-    Rule("time-value", ERROR, "7.1", "timestamp and wall_time are finite", _RECORDED),
+    Rule("time-value", ERROR, "7.1", "timestamp and wall_time are finite", _DATA),
     Rule("clock-none", INFO, "7.1", "hardware_ns holds a clock", "nothing to mend: the episode cannot be aligned"),
     Rule("clock-truncated", WARNING, "7.1, P-3", "hardware_ns has 64 bits",
          "nothing to mend: the episode cannot be aligned; its steps can still be unwrapped"),
@@ -159,25 +157,25 @@ _TABLE = (
     Rule("matrix-sum", WARNING, "7.2.1", "a matrix's fz adds up to the force's at the recorded scale (--deep)",
          "find out which scale the recorder used; readers take the recorded one"),
     # Cells.
-    Rule("cell-value", ERROR, "7.2, P-56", "every number is finite (--deep)",
+    Rule("cell-value", ERROR, "7.2, P-56", "every number is finite, every text UTF-8 (--deep)",
          "statistics pass over such rows; other readers may not"),
     Rule("cell-stamp", WARNING, "7.2, P-5", "stamps are not negative, never fall, and have a sample (--deep)", _LOOK),
     Rule("cell-imu", WARNING, "7.1, 7.3, 11.9", "IMU samples hang on the row whose window they are of (--deep)",
          "take samples by imu_ts_ns, not by row"),
     Rule("cell-action", WARNING, "7.1", "action is [0.0] in every row (--deep)", "readers pass action over"),
     # Video.
-    Rule("video-missing", ERROR, "8", "an episode has a video", _RECORDED),
+    Rule("video-missing", ERROR, "8", "an episode has a video", _VIDEO),
     Rule("video-twice", ERROR, "8, P-81", "a slot has one file an episode",
          "move all but one out of the task's folder"),
     Rule("video-extension", ERROR, "8", "a video is mp4 or mkv", "move it out of the task's folder"),
-    Rule("video-empty", ERROR, "8", "a video file has bytes", _RECORDED),
+    Rule("video-empty", ERROR, "8", "a video file has bytes", _VIDEO),
     Rule("video-slot", ERROR, "8", "a slot is a plain folder name", "rename the slot's folder"),
-    Rule("video-unreadable", ERROR, "8", "every picture of a video decodes (--deep)", _RECORDED),
-    Rule("video-frames", ERROR, "7.3, 8, P-86", "a video has a picture for every frame (--deep)", _RECORDED),
+    Rule("video-unreadable", ERROR, "8", "every picture of a video decodes (--deep)", _VIDEO),
+    Rule("video-frames", ERROR, "7.3, 8, P-86", "a video has a picture for every frame (--deep)", _VIDEO),
     Rule("depth-head", INFO, "8", "depth starts with the first frame (--deep)",
          "nothing to mend: align depth by its end; before its first picture there is none"),
     Rule("depth-short", WARNING, "8, P-86", "depth lacks no more than a second of frames (--deep)", _LOOK),
-    Rule("video-depth", ERROR, "8, 11.6", "an mkv holds depth: one FFV1 gray16le stream (--deep)", _RECORDED),
+    Rule("video-depth", ERROR, "8, 11.6", "an mkv holds depth: one FFV1 gray16le stream (--deep)", _VIDEO),
     Rule("video-camera", WARNING, "3, P-87", "cameras lists the RGB slots in their size, no depth (--deep)", _BY_HAND),
 )  # fmt: skip
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from quickdraw.formats.pooled.checks.findings import Checking, listed, said
-from quickdraw.formats.pooled.checks.parquet import why
-from quickdraw.formats.pooled.columns import IMU, is_glove
+from quickdraw.formats.pooled.columns import IMU
+from quickdraw.formats.pooled.documents import read_regular
+from quickdraw.formats.pooled.parquet_files import why
+from quickdraw.formats.pooled.stats import ACTION, Counting
 
-ACTION: Final[Mapping[str, Any]] = {"count": 0, "mean": [0.0], "std": [1.0], "min": [0.0], "max": [0.0]}
-_LISTS: Final = ("mean", "std", "min", "max")
+_LISTS: Final = tuple(key for key in ACTION if key != "count")
 _SLACK: Final = 1e-6  # of the range: a mean of many equal values is off by rounding
 
 
@@ -22,7 +23,7 @@ def check_stats(checking: Checking) -> None:
     """Rules of the file, and of its counts where the check was deep."""
     path = checking.info.layout.stats
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path).decode("utf-8"))
     except FileNotFoundError:
         checking.add("stats-unreadable", path, "no such file")
         return
@@ -50,8 +51,9 @@ def _is_counted(block: Any) -> bool:
 
 
 def _check_block(checking: Checking, name: str, block: Any) -> None:
-    path = checking.info.layout.stats
-    if not (is_glove(name) or name == IMU):
+    path, counting = checking.info.layout.stats, Counting.of(checking.info.document)
+    mean = block.get("mean") if isinstance(block, dict) else None
+    if not counting.counts(name, len(mean) if isinstance(mean, list) else counting.values):
         checking.add("stats-column", path, f"a block of {name}")
     elif wrong := _fault(name, block):
         checking.add("stats-block", path, f"{name}: {wrong}")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from quickdraw.errors import Refused
 from quickdraw.formats.pooled.checks.data import Data
 from quickdraw.formats.pooled.checks.findings import Checking
-from quickdraw.formats.pooled.checks.parquet import UNREADABLE
-from quickdraw.formats.pooled.checks.rows import Row
+from quickdraw.formats.pooled.checks.rows import CheckedRow
 from quickdraw.formats.pooled.columns import MATRIX
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.info import is_scale
+from quickdraw.formats.pooled.parquet_files import UNREADABLE
 from quickdraw.formats.pooled.repair import measure
 
 
-def check_sums(checking: Checking, data: Data, row: Row) -> None:
+def check_sums(checking: Checking, data: Data, row: CheckedRow) -> None:
     """Compare each recorded scale with the one the column adds up to, where it does add up to one."""
     for name in data.types:
         entry = row.specs.get(name) if MATRIX.fullmatch(name) else None

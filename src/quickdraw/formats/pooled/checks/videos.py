@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import Final
 
 from quickdraw.formats.pooled.checks.findings import Checking, listed
+from quickdraw.formats.pooled.layout import EXTENSIONS
 from quickdraw.formats.pooled.scan import EpisodeFiles
-
-EXTENSIONS: Final = (".mp4", ".mkv")
 
 
 def check_videos(checking: Checking, files: EpisodeFiles) -> dict[str, Path]:
@@ -20,7 +18,7 @@ def check_videos(checking: Checking, files: EpisodeFiles) -> dict[str, Path]:
         checking.add("video-missing", path, "data, and no video of any slot", number)
     for slot, paths in files.videos.items():
         checking.slots.setdefault(slot, number)
-        known = [path for path in paths if path.suffix in EXTENSIONS]
+        known = [path for path in paths if path.suffix[1:] in EXTENSIONS]
         for path in paths:
             if path not in known:
                 checking.add("video-extension", path, f"a video that ends in {path.suffix}", number)

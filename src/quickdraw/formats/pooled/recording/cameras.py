@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,15 +14,16 @@ import numpy.typing as npt
 
 from quickdraw.errors import Fault
 from quickdraw.formats.durable import aside, sync
-from quickdraw.formats.pooled import depth
+from quickdraw.formats.pooled.depth import Mode
 from quickdraw.formats.pooled.layout import PLAIN_NAME, Layout
+from quickdraw.formats.pooled.recording.depth_writer import DepthWriter, extension
+from quickdraw.formats.pooled.scan import is_auxiliary
 from quickdraw.video.encoder_process import EncoderProcess
 from quickdraw.video.encoders import RGB
 
 type Picture = npt.NDArray[Any]
 
 MOST_PX = 16384
-_AUXILIARY = re.compile(r"_aux(?:_|$)")  # streams that readers pass over
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def slot_faults(slots: Sequence[Slot], *, preview: bool) -> list[Fault]:
         even = (slot.depth and not preview) or slot.height_px % 2 == slot.width_px % 2 == 0
         wrong = {
             "name": (
-                PLAIN_NAME.fullmatch(slot.name) and not _AUXILIARY.search(slot.name),
+                PLAIN_NAME.fullmatch(slot.name) and not is_auxiliary(slot.name),
                 "a plain folder name, not `_aux`",
             ),
             "another name": (slot.name not in names, "one slot of that name"),
@@ -78,12 +78,12 @@ class Cameras:
     """
 
     def __init__(
-        self, layout: Layout, number: int, slots: Sequence[Slot], *, fps: float, mode: depth.Mode, preview: bool
+        self, layout: Layout, number: int, slots: Sequence[Slot], *, fps: float, mode: Mode, preview: bool
     ) -> None:
         self._layout, self._number, self._slots = layout, number, tuple(slots)
         self._fps, self._mode, self._preview = fps, mode, preview
         self._latest: dict[str, Picture] = {}
-        self._encoders: dict[str, EncoderProcess | depth.DepthWriter] = {}
+        self._encoders: dict[str, EncoderProcess | DepthWriter] = {}
 
     @property
     def recorded(self) -> tuple[Slot, ...]:
@@ -130,16 +130,16 @@ class Cameras:
             aside(place).unlink(missing_ok=True)
 
     def _place(self, slot: Slot) -> Path:
-        extension = depth.extension(self._mode) if slot.depth else RGB.extension
-        return self._layout.video(self._number, slot.name, extension)
+        ending = extension(self._mode) if slot.depth else RGB.extension
+        return self._layout.video(self._number, slot.name, ending)
 
-    def _encoder(self, slot: Slot) -> EncoderProcess | depth.DepthWriter:
+    def _encoder(self, slot: Slot) -> EncoderProcess | DepthWriter:
         if slot.name not in self._encoders:
             place, fps = self._place(slot), slot.fps or self._fps
             place.parent.mkdir(parents=True, exist_ok=True)
             size: dict[str, Any] = {"height_px": slot.height_px, "width_px": slot.width_px, "fps": fps}
             self._encoders[slot.name] = (
-                depth.DepthWriter(aside(place), mode=self._mode, preview=self._preview, **size)
+                DepthWriter(aside(place), mode=self._mode, preview=self._preview, **size)
                 if slot.depth
                 else EncoderProcess(aside(place), RGB, **size)
             )

@@ -1,12 +1,14 @@
 """The end of a recording: every file it changes is made ready under a hidden name, then all are published as one.
 
 The row goes first, for it has the scales without which a reader in between would take matrices for a hundred times too
-strong; then the contract's order: videos, data, info, stats, task text, and last the marker of an abort (contract 7.5).
+strong. In between it would take those of an older recording by the new scale, which is why ours waits for the data then
+(`reader`). The rest is in the contract's order: videos, data, info, stats, task text, and last the marker of an abort
+(contract 7.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,7 @@ def prepare(take: Take, layout: Layout, told: Described, *, before: Mapping[str,
     )  # fmt: skip
     info = info_merge.merged(before, wanted)
     info.setdefault("calibration", {})
-    blocks, notes = _statistics(take, layout, replaces=data.exists())
+    blocks, notes = _statistics(take, layout, replaced=data)
     documents = {
         layout.row(take.number): rows.row_bytes(row),
         layout.info: info_merge.document_bytes(info),
@@ -56,7 +58,8 @@ def prepare(take: Take, layout: Layout, told: Described, *, before: Mapping[str,
         journal.prepare(path, content)
     places = [layout.row(take.number), *take.cameras.files.values(), data, *list(documents)[1:]]
     files = old.get(take.number)
-    others = [] if files is None else [*(path for each in files.videos.values() for path in each), *files.auxiliary]
+    beside = [] if files is None else [*files.auxiliary, *files.others]
+    others = [] if files is None else [*(path for each in files.videos.values() for path in each), *beside]
     for folder in {folder for place in places for folder in place.parents if folder.is_relative_to(layout.root)}:
         sync(folder)  # of new ones, their names too
     gone = [path for path in others if path not in places]
@@ -68,7 +71,8 @@ def undo(take: Take, layout: Layout) -> None:
     """Remove what an aborted episode left, folders too that hold nothing any more."""
     take.discard()
     row = layout.row(take.number)
-    for path in (row, layout.info, layout.stats, layout.tasks):
+    rewritten = (layout.info, layout.stats, layout.tasks, layout.old_row(take.number), layout.shard(take.number))
+    for path in (row, *rewritten):
         aside(path).unlink(missing_ok=True)
     for folder in {row.parent, layout.data(take.number).parent, *(path.parent for path in take.cameras.files.values())}:
         _remove_empty(folder, layout)
@@ -99,10 +103,21 @@ def _row(take: Take, told: Described) -> rows.EpisodeRow:
     )
 
 
-def _statistics(take: Take, layout: Layout, *, replaces: bool) -> tuple[stats.Stats, list[str]]:
+def _statistics(take: Take, layout: Layout, *, replaced: Path) -> tuple[stats.Stats, list[str]]:
+    """The blocks as they will be; `replaced` is the data file the episode may have had."""
     notes: list[str] = []
-    old = None if replaces else stats.read_stats(layout)
-    if old is None:
-        old, notes = stats_rescan.rescan(layout, exclude=take.number)
-    blocks, warnings = stats.merged(old, take.statistics.blocks(take.rows))
+    others = before = stats.read_stats(layout)
+    if others is None or replaced.exists():
+        others, notes = stats_rescan.rescan(layout, exclude=take.number)
+        notes += _rolled_back(layout, before or {}, others, replaced)
+    blocks, warnings = stats.merged(others, take.statistics.blocks(take.rows))
     return blocks, [*notes, *warnings]
+
+
+def _rolled_back(layout: Layout, before: stats.Stats, others: stats.Stats, replaced: Path) -> Iterator[str]:
+    """What stats.json had of episodes whose data is gone, and will have no longer."""
+    own = stats_rescan.of_file(replaced, stats.Counting.in_task(layout))[0] if before else {}
+    for name, block in before.items():
+        lost = block.count - sum(each[name].count for each in (others, own) if name in each)
+        if lost > 0:
+            yield f"stats.json: made anew, {name} no longer counts {lost} samples of episodes whose data is gone"

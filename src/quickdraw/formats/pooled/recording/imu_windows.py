@@ -7,15 +7,17 @@ decides how long a sample may take.
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.grid import Int64
+from quickdraw.formats.pooled.clock import NONE, imu_rows
 from quickdraw.formats.pooled.columns import IMU, IMU_AXES
-from quickdraw.formats.pooled.recording.deliveries import delivered
-from quickdraw.formats.pooled.recording.stamps import Int64, whole_ns_array
+from quickdraw.formats.pooled.recording.samples import delivered
+from quickdraw.formats.pooled.recording.stamps import whole_ns_array
 
 type Float32 = npt.NDArray[np.float32]
 
@@ -35,7 +37,7 @@ class ImuWindows:
         self._frame_ns = round(NS / fps)
         self._lock = threading.Lock()
         self._open = False
-        self._waiting: list[tuple[Int64, Float32]] = []
+        self._waiting: deque[tuple[Int64, Float32]] = deque()
         self._count = 0  # of samples that wait
         self._last_ns = 0  # the highest stamp of a settled row
         self.counts: Counter[str] = Counter()
@@ -60,10 +62,7 @@ class ImuWindows:
             self.counts["imu_late_count"] += int(late.sum())
             self._waiting.append((stamps[~late], found[~late]))
             self._count += len(self._waiting[-1][0])
-            while self._count > MOST_WAITING:
-                lost = len(self._waiting.pop(0)[0])
-                self._count -= lost
-                self.counts["imu_overflow_count"] += lost
+            self._drop_oldest(self._count - MOST_WAITING)
 
     def settle(self, hardware_ns: int) -> tuple[Int64, Float32]:
         """The samples of the next row, `(n,)` and `(n, 6)` by stamp; none where its stamp is no later than the last."""
@@ -73,13 +72,12 @@ class ImuWindows:
                 return np.empty(0, np.int64), np.empty((0, IMU_AXES), np.float32)
             stamps = np.concatenate([each for each, _ in self._waiting])
             values = np.concatenate([each for _, each in self._waiting])
-            taken = stamps <= hardware_ns
-            self._wait([(stamps[~taken], values[~taken])])
-            first, self._last_ns = self._last_ns == 0, hardware_ns
-            if first:
-                before = stamps <= hardware_ns - self._frame_ns
-                self.counts["imu_before_count"] += int(before.sum())
-                taken &= ~before
+            first = None if self._last_ns else self._frame_ns
+            taken = imu_rows(np.array([hardware_ns]), stamps, first_window_ns=first) != NONE
+            later = stamps > hardware_ns
+            self.counts["imu_before_count"] += int((~taken & ~later).sum())
+            self._wait([(stamps[later], values[later])])
+            self._last_ns = hardware_ns
         stamps, values = stamps[taken], values[taken]
         order = np.argsort(stamps, kind="stable")
         return stamps[order], values[order]
@@ -91,8 +89,18 @@ class ImuWindows:
             self.counts["imu_after_count"] += self._count
             self._wait([])
 
+    def _drop_oldest(self, excess: int) -> None:
+        """Of all that waits, the first ones by arrival; none where `excess` is below 1."""
+        self.counts["imu_overflow_count"] += max(excess, 0)
+        while excess > 0:
+            stamps, values = self._waiting.popleft()
+            if len(stamps) > excess:
+                self._waiting.appendleft((stamps[excess:], values[excess:]))
+            self._count -= min(excess, len(stamps))
+            excess -= len(stamps)
+
     def _wait(self, samples: list[tuple[Int64, Float32]]) -> None:
-        self._waiting, self._count = samples, sum(len(each) for each, _ in samples)
+        self._waiting, self._count = deque(samples), sum(len(each) for each, _ in samples)
 
 
 def _sound(ts_ns: Any, values: Any) -> tuple[Int64, Float32, int]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quickdraw.formats.pooled.force_matrix import SHAPE, SPECS, VALUES, Flat, Spec, encode
-from quickdraw.formats.pooled.recording.deliveries import delivered
+from quickdraw.formats.pooled.recording.samples import delivered
 
 _EMPTY = np.empty(0, np.int16)
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled import info_merge
-from quickdraw.formats.pooled.depth import Mode, encoder_of
+from quickdraw.formats.pooled.depth import Mode
 from quickdraw.formats.pooled.force_matrix import SPECS
 from quickdraw.formats.pooled.layout import task_folder
 from quickdraw.formats.pooled.recording.cameras import Slot, slot_faults
+from quickdraw.formats.pooled.recording.depth_writer import encoder_of
 
 DEVICE_KEYS = ("key", "kind", "name", "slots")
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.grid import Int64
 from quickdraw.formats.pooled import columns
-from quickdraw.formats.pooled.recording.deliveries import delivered
-from quickdraw.formats.pooled.recording.stamps import Int64
 
 type Cell = npt.NDArray[Any] | int | str  # of one column in one row: a flat array, a stamp, a status
 
@@ -113,3 +112,15 @@ def finite(values: Any, shapes: Sequence[tuple[int, ...]]) -> npt.NDArray[np.flo
     if found is None or found.shape not in shapes or not np.isfinite(found).all():
         return None
     return found.reshape(-1)
+
+
+def delivered[T: np.generic](values: Any, dtype: type[T]) -> npt.NDArray[T] | None:
+    """A copy, since sources reuse their buffers; None for what is no array of numbers, a ragged list for one.
+
+    What is too large for `dtype` becomes infinite.
+    """
+    with np.errstate(over="ignore"):
+        try:
+            return np.array(values, dtype)
+        except (TypeError, ValueError):
+            return None

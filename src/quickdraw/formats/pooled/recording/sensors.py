@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from quickdraw.formats.pooled import columns
-from quickdraw.formats.pooled.align import prefix
 from quickdraw.formats.pooled.force_matrix import Flat
-from quickdraw.formats.pooled.recording.deliveries import delivered
 from quickdraw.formats.pooled.recording.imu_windows import ImuWindows
 from quickdraw.formats.pooled.recording.matrix_columns import MatrixColumns
-from quickdraw.formats.pooled.recording.samples import Samples, finite
+from quickdraw.formats.pooled.recording.samples import Samples, delivered, finite
 from quickdraw.formats.pooled.recording.stamps import whole_ns, whole_ns_array
 
 SENSOR = re.compile(r"[^.\s/]+")
@@ -52,7 +50,7 @@ class Sensors:
 
     def add_force(self, side: str, values: Any, ns: Any, *, gripper: int = 1) -> None:
         """A force `(3,)` [mN] and its host-monotonic stamp [ns], 0 or None where it has none."""
-        name = f"observation.{prefix(gripper)}gripper_{_side(side)}_force"
+        name = columns.force(_side(side), gripper)
         self._samples.latest(name, values, [(3,)], {f"{name}_ns": whole_ns(ns)})
 
     def add_force_matrix(self, side: str, matrix: Any, ns: Any, *, gripper: int = 1, spec: str | None = None) -> None:
@@ -60,7 +58,7 @@ class Sensors:
 
         Raises ValueError where the column was recorded by another spec in this episode.
         """
-        name = f"observation.{prefix(gripper)}gripper_{_side(side)}_force_matrix"
+        name = columns.matrix(_side(side), gripper)
         self._matrix(name, ns, lambda matrices: matrices.encoded(name, matrix, spec))
 
     def add_encoded_matrix(self, side: str, flat: Any, ns: Any, *, gripper: int = 1, spec: str | None = None) -> None:
@@ -68,16 +66,16 @@ class Sensors:
 
         Raises ValueError where the column was recorded by another spec, or the numbers are not of this one.
         """
-        name = f"observation.{prefix(gripper)}gripper_{_side(side)}_force_matrix"
+        name = columns.matrix(_side(side), gripper)
         self._matrix(name, ns, lambda matrices: matrices.checked(name, flat, spec))
 
     def add_gripper_state(self, values: Any, *, gripper: int = 1) -> None:
         """A gripper's state `(3,)`: how far open [%], whether it grips, its force [mN]."""
-        self._samples.latest(f"observation.{prefix(gripper)}gripper_state", values, [(3,)])
+        self._samples.latest(columns.state(gripper), values, [(3,)])
 
     def add_trajectory(self, points: Any, ns: Any = None, *, gripper: int = 1) -> None:
         """Points `(n, 8)` t x y z qx qy qz qw and their stamps `(n,)` [ns], 0 or None for one that has none."""
-        name = f"observation.{prefix(gripper)}slam_trajectory"
+        name = columns.trajectory(gripper)
         path = delivered(points, np.float64)
         count = len(path) if path is not None and path.ndim else 0
         stamps = np.zeros(count, np.int64) if ns is None else whole_ns_array(ns)

@@ -16,10 +16,9 @@ from typing import Any
 from quickdraw.formats.durable import aside, sync
 from quickdraw.formats.pooled import columns
 from quickdraw.formats.pooled.recording.row_groups import Row, table, type_of
-from quickdraw.formats.pooled.recording.segments import GROUP_ROWS, copy, new_file
+from quickdraw.formats.pooled.recording.segments import GROUP_BYTES, GROUP_ROWS, copy, new_file
 
 ROWS = GROUP_ROWS
-GROUP_BYTES = 16 << 20
 WIDENED_BYTES = 48 << 20  # of samples, that are written anew in less time than a row group takes to fill
 
 type Observer = Callable[[str, Any], None]  # a column's name and its Arrow array, once a row group

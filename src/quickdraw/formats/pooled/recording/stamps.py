@@ -10,9 +10,8 @@ import operator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-type Int64 = npt.NDArray[np.int64]
+from quickdraw.core.grid import Int64
 
 _NARROWEST = 8  # bytes
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1

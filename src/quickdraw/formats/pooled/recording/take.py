@@ -22,9 +22,8 @@ from quickdraw.formats.pooled.recording.samples import Cell, Samples
 from quickdraw.formats.pooled.recording.spool import Spool
 from quickdraw.formats.pooled.recording.stamps import whole_ns
 from quickdraw.formats.pooled.recording.take_statistics import TakeStatistics
+from quickdraw.formats.pooled.rows import NOT_FRAMES
 
-HELD_ROWS = 30
-NOT_FRAMES = ("_ms", "_ns", "_count")  # ends of keys in drop_stats that count none
 GAP_MS = 100.0  # from one row to the next; longer is a hole, and told
 
 
@@ -32,19 +31,23 @@ class Take:
     """Episode N on its way to `data`. One thread adds frames and closes; samples come from any."""
 
     def __init__(
-        self, number: int, data: Path, *, cameras: Cameras, samples: Samples, imu: ImuWindows, matrices: MatrixColumns
-    ) -> None:
+        self, number: int, data: Path, *, fps: float, cameras: Cameras, samples: Samples, imu: ImuWindows,
+        matrices: MatrixColumns,
+    ) -> None:  # fmt: skip
         self.number, self.cameras, self.rows = number, cameras, 0
         self.statistics = TakeStatistics()
         self.seen: set[str] = set()
         self.dropped: Counter[str] = Counter()
         self.started_s = 0.0
+        self.specs: dict[str, Spec] = {}  # of every matrix column there is, once the take is closed
         self._samples, self._imu, self._matrices = samples, imu, matrices
+        self._held_rows = max(1, round(fps))
         data.parent.mkdir(parents=True, exist_ok=True)
         self._spool = Spool(data, number, self.statistics.add)
         self._held: deque[Row] = deque()
         self._last: Row | None = None
         self._gaps, self._longest_gap_ms = 0, 0.0
+        self._closed = False
         self._failed: BaseException | None = None
         samples.start()
         imu.start()
@@ -80,10 +83,11 @@ class Take:
             self.cameras.close()
             self._settle(0)
             self._imu.close()
-            matrices = self.specs
+            if not self._closed:  # a sample still on its way from another thread is of no column the file has
+                self._closed, self.specs = True, self._matrices.specs
             unfilled = {
                 name: columns.arrow_type(name, matrix_dtype=spec.dtype)
-                for name, spec in matrices.items()
+                for name, spec in self.specs.items()
                 if name not in self.seen
             }
             self._spool.finish(unfilled)
@@ -98,11 +102,6 @@ class Take:
         self._imu.close()
         self.cameras.discard()
         self._spool.discard()
-
-    @property
-    def specs(self) -> dict[str, Spec]:
-        """The spec of every matrix column."""
-        return self._matrices.specs
 
     @property
     def drop_stats(self) -> dict[str, int]:
@@ -125,7 +124,7 @@ class Take:
         self.seen |= cells.keys()
         self._held.append(row)
         self.rows += 1
-        self._settle(HELD_ROWS)
+        self._settle(self._held_rows)
 
     def _settle(self, held: int) -> None:
         while len(self._held) > held:

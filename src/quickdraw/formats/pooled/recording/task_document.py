@@ -1,4 +1,4 @@
-"""What a recording tells of itself in info.json and in its row (contract 4 and 6)."""
+"""What a recording tells of itself in info.json and in its row (contract 3 and 6)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quickdraw.formats.pooled import columns, depth
+from quickdraw.formats.pooled import columns
+from quickdraw.formats.pooled.depth import Mode
 from quickdraw.formats.pooled.force_matrix import Spec, spec_entry
 from quickdraw.formats.pooled.info import LAST_NUMBER
 from quickdraw.formats.pooled.layout import FORMAT, Layout
+from quickdraw.formats.pooled.recording import depth_writer
 from quickdraw.formats.pooled.recording.cameras import Slot
 from quickdraw.video.encoder_process import ffmpeg_version
 from quickdraw.video.encoders import RGB, RGB_CRF
@@ -29,7 +31,7 @@ class Described:
     fps: float
     devices: Sequence[Mapping[str, Any]]
     calibration: Mapping[str, Any] | None
-    depth_mode: depth.Mode
+    depth_mode: Mode
 
 
 def document(
@@ -48,7 +50,7 @@ def document(
         "chunks_size": layout.chunks_size,
         "data_path": layout.data_path,
         "video_path": layout.video_path,
-        "episodes_path": layout.episodes_path,
+        "episodes_path": layout.row_template,
         "codebase_version": CODEBASE_VERSION,
         "app_version": told.app_version,
         "fps": told.fps,
@@ -74,19 +76,19 @@ def features(seen: Iterable[str], specs: Mapping[str, Spec]) -> dict[str, Any]:
     return {name: entry for name, entry in entries.items() if entry}
 
 
-def extension(slot: Slot, mode: depth.Mode) -> str:
+def extension(slot: Slot, mode: Mode) -> str:
     """What a slot's files end in."""
-    return depth.extension(mode) if slot.depth else RGB.extension
+    return depth_writer.extension(mode) if slot.depth else RGB.extension
 
 
-def video_codec(slots: Sequence[Slot], mode: depth.Mode) -> dict[str, Any]:
+def video_codec(slots: Sequence[Slot], mode: Mode) -> dict[str, Any]:
     """How the slots were encoded; no path of this machine is in it."""
     colour = {"encoder": "libx264", "codec": RGB.codec, "crf": RGB_CRF}
     return {
         **(colour if any(not slot.depth for slot in slots) else {}),
         "ffmpeg": ffmpeg_version(),
         "selected_by": "self_test",
-        "depth": {slot.name: depth.described(mode) for slot in slots if slot.depth},
+        "depth": {slot.name: depth_writer.described(mode) for slot in slots if slot.depth},
     }
 
 
