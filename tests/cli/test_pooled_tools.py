@@ -185,7 +185,7 @@ def test_splitting_is_a_plan_until_applied_and_then_done(copied: Callable[[str],
     before = digest(task)
     planned = run("split-episodes", task)
     assert planned.exit_code == 0
-    assert planned.stdout.splitlines()[-1] == "1 shards parted; nothing was changed: --apply does it"
+    assert planned.stdout.splitlines()[-1] == "1 shard would be parted; nothing was changed: --apply does it"
     assert digest(task) == before
     assert document("split-episodes", task, "--apply")["shards"][0]["pieces"] == [1, 2, 3, 4]
     names = sorted(path.name for path in (task / "meta/episodes/chunk-000").iterdir())
@@ -371,3 +371,39 @@ def test_a_link_is_not_packed(copied: Callable[[str], Path], tmp_path: Path) -> 
     assert result.exit_code == 2
     assert f"a link to {tmp_path / 'secret'}" in result.stderr
     assert not (tmp_path / "a.zip").exists()
+
+
+def test_a_number_that_never_was_is_told_from_one_that_is_gone(copied: Callable[[str], Path]) -> None:
+    task = copied("loose_ends")
+    assert run("delete", task, "--episode", "1").stdout.endswith("nothing left to remove\n")
+    assert run("delete", task, "--episode", "77").stdout.endswith("never recorded; the highest number is 4\n")
+
+
+def test_statistics_of_another_writer_are_right_as_they_are(sample_pooled: Path) -> None:
+    for name in ("手套_抓取", "umi_pick", "two_slots"):
+        answer = run("recalc-stats", sample_pooled / "recordings" / name).stdout.splitlines()[-1]
+        assert answer == "stats.json: right as it is", name
+
+
+def test_residuals_past_the_bound_are_marked(sample_pooled: Path) -> None:
+    task = sample_pooled / "recordings/umi_pick"
+    found = document("align", task, "--episode", "6", "--which", "force")
+    rows = zip(found["residual_ns"], found["out_of_range"], strict=True)
+    past = sum(residual > found["bound_ns"] and not beyond for residual, beyond in rows)
+    assert past > 0
+    words = run("align", task, "--episode", "6", "--which", "force").stdout
+    assert words.count("  past the bound\n") == past
+    assert f"{past} past the bound of" in words
+
+
+def test_strict_says_that_warnings_are_errors(sample_pooled: Path) -> None:
+    task = sample_pooled / "recordings/umi_pick"
+    assert run("check", task).stdout.splitlines()[-1] == "6 episodes checked: 0 errors, 1 warning"
+    last = run("check", task, "--strict").stdout.splitlines()[-1]
+    assert last == "6 episodes checked: 0 errors, 1 warning, errors by --strict"
+
+
+def test_info_tells_the_columns(sample_pooled: Path) -> None:
+    found = document("info", sample_pooled / "recordings/umi_pick")
+    assert "gripper_left_force_matrix" in found["columns"]
+    assert "columns  " in run("info", sample_pooled / "recordings/umi_pick").stdout

@@ -113,7 +113,8 @@ def test_colour_tiles_are_the_frames_at_their_times(
     shown = [text for text, _, _ in words]
     frames = [0, 4, 8, 11, 15, 19]
     assert [text for text in shown if text.startswith("frame ")] == [f"frame {number}" for number in frames] * 2
-    at_s = [rows["wall_time"][rows["frame_index"].index(frame)] - rows["wall_time"][0] for frame in frames]
+    stamps = [rows["hardware_ns"][rows["frame_index"].index(frame)] for frame in frames]
+    at_s = [(stamp - stamps[0]) / 1e9 for stamp in stamps]
     assert shown[1:7] == [f"{seconds:.2f} s" for seconds in at_s]
     for number, slot in enumerate(("a_rgb", "b_rgb")):
         raw = decoded(root / f"videos/chunk-000/{slot}/episode-000.mp4", "rgb24")
@@ -187,7 +188,7 @@ def test_an_episode_without_data_is_its_pictures_and_says_so(
 ) -> None:
     picture = sheet(Task.open(sample_pooled / "recordings" / "loose_ends").episode(2))
     shown = [text for text, _, _ in words]
-    assert "no data file: times by the frame rate" in shown[0]
+    assert "by the frame rate   no data file" in shown[0]
     assert shown[1:7] == [f"{frame / 30:.2f} s" for frame in (0, 6, 12, 17, 23, 29)]
     assert picture.shape[0] == HEAD_PX + LINE_PX + TILE_HEIGHT + drawing.CAPTION_PX + 6
 
@@ -332,6 +333,19 @@ def test_a_sheet_is_written_as_the_picture_it_is(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cv2.imdecode(content, cv2.IMREAD_COLOR)[..., ::-1], picture)
     with pytest.raises(Refused, match="cannot be written"):
         write_png(tmp_path / "new", picture)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "clock"), [("loose_ends", 4, "hardware_ns"), ("loose_ends", 3, "wall_time")]
+)
+def test_times_are_by_the_samples_clock_where_it_is_whole(
+    name: str, number: int, clock: str, sample_pooled: Path, words: list[tuple[str, tuple[int, int], int]]
+) -> None:
+    root = sample_pooled / "recordings" / name
+    sheet(Task.open(root).episode(number))
+    rows = pq.read_table(root / f"data/chunk-000/episode-{number - 1:03d}.parquet").to_pydict()
+    end_s = (rows[clock][-1] - rows[clock][0]) / (1e9 if clock == "hardware_ns" else 1)
+    assert f"30 frames, {end_s:.2f} s by {clock}" in words[0][0]
 
 
 def test_a_disk_that_is_full_keeps_the_sheet_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ SIGNED: Final = np.stack(
 class _Instants:
     """The frames shown: `frames` (from 0) of `count`, the data `rows` they are in, `times_s` since the start.
 
-    Without a data file there are no rows, and times are by the frame rate. `end_s` is when the episode ends.
+    `end_s` is when the episode ends, by the same `clock`. Without a data file there are no rows.
     """
 
     count: int
@@ -46,6 +46,7 @@ class _Instants:
     rows: tuple[int, ...]
     times_s: tuple[float, ...]
     end_s: float
+    clock: str
 
 
 def sheet(episode: Episode) -> Rgb:
@@ -84,9 +85,12 @@ def _title(episode: Episode, instants: _Instants) -> str:
     name = episode.info.layout.task
     words = [name] if name.isascii() else []
     suffix = episode.info.layout.place(episode.number).suffix
-    words += [f"episode {episode.number} ({suffix})", f"{instants.count} frames, {instants.end_s:.2f} s"]
+    words += [
+        f"episode {episode.number} ({suffix})",
+        f"{instants.count} frames, {instants.end_s:.2f} s by {instants.clock}",
+    ]
     if episode.files.data is None:
-        words.append("no data file: times by the frame rate")
+        words.append("no data file")
     return "   ".join(words)
 
 
@@ -95,10 +99,11 @@ def _instants(episode: Episode, videos: dict[str, Video]) -> _Instants:
         count = max((video.picture_count() for video in videos.values()), default=0)
         at_s = np.arange(count) / episode.info.fps
         first: npt.NDArray[Any] = np.zeros(0, np.int64)
+        clock = "the frame rate"
     else:
-        elapsed_s = episode.elapsed_s()
+        row_s, clock = _row_times(episode)
         first = np.unique(episode.data.column("frame_index"), return_index=True)[1]
-        count, at_s = len(first), elapsed_s[first]
+        count, at_s = len(first), row_s[first]
     chosen = (
         np.unique(np.linspace(0, count - 1, min(COLUMNS, count)).round().astype(int)) if count else np.zeros(0, int)
     )
@@ -108,7 +113,16 @@ def _instants(episode: Episode, videos: dict[str, Video]) -> _Instants:
         rows=tuple(first[chosen].tolist()) if len(first) else (),
         times_s=tuple(at_s[chosen].tolist()),
         end_s=float(at_s[-1]) if count else 0.0,
+        clock=clock,
     )
+
+
+def _row_times(episode: Episode) -> tuple[Float64, str]:
+    """Seconds since its start of each row, and by which clock: by that of the samples where it is whole."""
+    elapsed_s, clock = episode.elapsed_s(), episode.data.column("hardware_ns")
+    if len(clock) and clock.all() and classify(clock) is ClockClass.HW64:
+        return np.asarray((clock - clock[0]) / 1e9, np.float64), "hardware_ns"
+    return elapsed_s, "wall_time"
 
 
 def _colour(episode: Episode, video: Video, instants: _Instants) -> Rgb:
@@ -206,7 +220,7 @@ def _others(sound: npt.NDArray[np.bool_]) -> str:
 
 
 def _curves(episode: Episode, instants: _Instants) -> Iterator[Rgb]:
-    data, at_s = episode.data, episode.elapsed_s()
+    data, (at_s, _) = episode.data, _row_times(episode)
 
     def drawn(label: str, names: Sequence[str], when_s: Float64, values: npt.NDArray[Any]) -> Rgb:
         inside = (when_s >= 0) & (when_s <= instants.end_s)

@@ -242,3 +242,18 @@ def test_a_zip_bears_the_folders_name_however_the_task_was_given(
     with pytest.raises(Refused) as refusal:
         packed(Path(given), 9, out)
     assert {fault.where for fault in refusal.value.faults} == {"tiny: episode 9 (_ep000008)"}
+
+
+def test_an_archive_of_another_episode_is_never_replaced(sample_pooled: Path, tmp_path: Path) -> None:
+    layout = recognise(sample_pooled / "recordings/手套_抓取").layout
+    first = archive.pack(layout, 1, tmp_path)
+    before = first.read_bytes()
+    assert archive.pack(layout, 1, tmp_path) == first
+    assert first.read_bytes() == before
+    with pytest.raises(Refused, match="no archive of episode 1001"):
+        archive.pack(layout, 1001, tmp_path)
+    assert first.read_bytes() == before
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(Refused, match="no archive of episode 2"):
+        archive.pack(layout, 2, tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"

@@ -128,7 +128,7 @@ def test_side_which_and_gripper_name_the_column(tmp_path: Path) -> None:
     [
         (None, [1, 2, 3], "no column hardware_ns"),
         ([0, 0, 0], [1, 2, 3], "no hardware_ns: every row's is 0"),
-        ([START, START + 1, START + 2], None, "since v1.3.3"),
+        ([START, START + 1, START + 2], None, "this episode has no stamps of a gripper"),
         ([5, (1 << 31) - 1, 7], [1, 2, 3], "cut to 32 bits"),
         ([START, START + 2, START + 1], [1, 2, 3], "steps back at row 2"),
         ([START, START + 1, START + 2], [0, 0, 0], "no sample with a positive stamp"),
@@ -231,3 +231,16 @@ def test_the_samples_imu_hangs_on_the_rows_its_stamps_say(sample_pooled: Path, n
     expected = imu_rows(episode.data.column("hardware_ns"), imu.ts_ns, first_window_ns=FRAME_NS + 1)
     assert imu.row.tolist() == expected.tolist()
     assert len(imu.row) > 200
+
+
+def test_an_old_recording_is_told_from_a_gripper_that_is_not_there(tmp_path: Path) -> None:
+    table = {
+        "hardware_ns": pa.array([START, START + 1], pa.int64()),
+        "observation.gripper_left_force": pa.array([[0.0, 0.0, 1.0]] * 2, pa.list_(pa.float32(), 3)),
+        "observation.gripper_right_force_ns": pa.array([START, START + 1], pa.int64()),
+    }
+    episode = episode_of(tmp_path / "x", table)
+    with pytest.raises(NotAlignable, match=r"recorders write since v1\.3\.3"):
+        align(episode, "left", "force")
+    with pytest.raises(NotAlignable, match=r"this episode has observation\.gripper_right_force_ns"):
+        align(episode, "left", "force", 2)

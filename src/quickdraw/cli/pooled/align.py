@@ -58,8 +58,8 @@ def align(
     """For each row's picture, the row (of a trajectory: the point) whose stamp is nearest to hardware_ns.
 
     Nothing is interpolated; ties go to the earlier one. Rows before the first or after the last sample are told as out
-    of range, not as aligned. Exit code 0 when aligned, 1 where the stamps do not allow it, 2 where there is no such
-    episode.
+    of range, not as aligned. The bound is half the usual time between samples: farther rows lie in a hole of theirs.
+    Exit code 0 when aligned, 1 where the stamps do not allow it, 2 where there is no such episode.
     """
     from quickdraw.formats.pooled.align import NotAlignable
     from quickdraw.formats.pooled.reader import Task
@@ -105,11 +105,13 @@ def _show(found: Alignment) -> None:
     inside = found.residual_ns[~found.out_of_range] / 1e6
     say(f"{'row':>6} {'sample':>7} {'residual ms':>12}")
     for row in range(min(SHOWN, len(found.index))):
-        beyond = "  out of range" if found.out_of_range[row] else ""
+        far = "  past the bound" if found.residual_ns[row] > found.bound_ns else ""
+        beyond = "  out of range" if found.out_of_range[row] else far
         say(f"{row:6d} {found.index[row]:7d} {found.residual_ns[row] / 1e6:12.3f}{beyond}")
     if len(found.index) > SHOWN:
         say(f"... {len(found.index) - SHOWN} rows more; --json has all of them")
     if len(inside):
         figures = f"residual median {np.median(inside):.3f} ms, largest {inside.max():.3f} ms"
-        say(f"{len(inside)} rows aligned: {figures}, bound {found.bound_ns / 1e6:.3f} ms")
+        past = int((inside > found.bound_ns / 1e6).sum())
+        say(f"{len(inside)} rows aligned: {figures}; {past} past the bound of {found.bound_ns / 1e6:.3f} ms")
     say(f"{int(found.out_of_range.sum())} rows out of range")

@@ -94,6 +94,11 @@ def place_document(layout: Layout, number: int) -> dict[str, Any]:
     return {"episode": number, "chunk": place.chunk, "file": place.file, "name": place.suffix}
 
 
-def dry(apply: bool) -> str:
-    """What follows a plan that was only shown."""
-    return "" if apply else "; nothing was changed: --apply does it"
+def told(apply: bool, done: str, would: str) -> str:
+    """What was done, or what would be: a plan is never told as a deed."""
+    return done if apply else f"{would}; nothing was changed: --apply does it"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

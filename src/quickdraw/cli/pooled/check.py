@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quickdraw.cli.outcomes import FAILED
-from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, print_document, say, telling
+from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, counted, print_document, say, telling
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.check import Report
@@ -36,19 +36,20 @@ def check(task: TaskFolder, *, deep: _Deep = False, strict: _Strict = False, as_
             {"task": str(task), "episodes": report.episodes, **counts, "passes": passes, "findings": findings}
         )
     else:
-        _show(report)
+        _show(report, strict=strict)
     if not passes:
         raise typer.Exit(FAILED)
 
 
-def _show(report: Report) -> None:
+def _show(report: Report, *, strict: bool) -> None:
     if report.findings and sys.stdout.isatty():
         _show_table(report)
     else:
         for finding in report.findings:
             say(str(finding))
-    errors, warnings = len(report.of("error")), len(report.of("warning"))
-    say(f"{report.episodes} episodes checked: {errors} errors, {warnings} warnings")
+    errors, warnings = counted(len(report.of("error")), "error"), counted(len(report.of("warning")), "warning")
+    severe = ", errors by --strict" if strict and report.of("warning") else ""
+    say(f"{counted(report.episodes, 'episode')} checked: {errors}, {warnings}{severe}")
 
 
 def _show_table(report: Report) -> None:

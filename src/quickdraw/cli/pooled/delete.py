@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +12,16 @@ from quickdraw.cli.pooled.answers import (
     Number,
     TaskFolder,
     answering,
-    dry,
+    counted,
     named,
     place_document,
     print_document,
     say,
+    told,
 )
+
+if TYPE_CHECKING:
+    from quickdraw.formats.pooled.layout import Layout
 
 _WithRow = Annotated[bool, typer.Option("--with-row", help="Remove its row in meta/episodes, too.")]
 
@@ -44,5 +48,14 @@ def delete(
         say(str(path))
     for path in report.shards:
         say(f"{path}: its row")
-    removed = f"{len(report.files)} files removed{dry(apply)}"
-    say(f"{named(layout, episode)}: {removed if report.files or report.shards else 'nothing left to remove'}")
+    number = counted(len(report.files), "file")
+    removed = told(apply, f"{number} removed", f"{number} would be removed")
+    say(f"{named(layout, episode)}: {removed if report.files or report.shards else _nothing(layout, episode)}")
+
+
+def _nothing(layout: Layout, episode: int) -> str:
+    from quickdraw.formats.pooled.info import recognise
+    from quickdraw.formats.pooled.numbers import known_numbers
+
+    highest = max(known_numbers(layout) | {recognise(layout.root).last_number})
+    return "nothing left to remove" if episode <= highest else f"never recorded; the highest number is {highest}"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, place_document, print_document, telling
+from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, counted, place_document, print_document, telling
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.reader import Task
@@ -48,6 +48,7 @@ def _described(task: Task) -> dict[str, Any]:
         "fps": about.fps,
         "slots": sorted({slot for each in episodes for slot in each["slots"]}),
         "sensors": [each for each in sensors if isinstance(each, str)] if isinstance(sensors, list) else [],
+        "columns": [name.removeprefix("observation.") for name in about.features if name != "action"],
         "total_episodes": about.total_episodes,
         "waiting_number": read_marker(about.layout) or None,
         "next_number": foreseen_number(about.layout, about),
@@ -78,9 +79,11 @@ def _show(document: dict[str, Any]) -> None:
     episodes = document["episodes"]
     seconds = sum(each["seconds"] or 0.0 for each in episodes)
     console = Console(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNLIMITED)
-    console.print(f"{plain(document['task'])}: {len(episodes)} episodes, {seconds:,.1f} s, {document['fps']:g} fps")
+    held = counted(len(episodes), "episode")
+    console.print(f"{plain(document['task'])}: {held}, {seconds:,.1f} s, {document['fps']:g} fps")
     console.print(f"slots    {plain(', '.join(document['slots'])) or 'none'}")
-    console.print(f"sensors  {plain(', '.join(map(str, document['sensors']))) or 'none'}")
+    console.print(f"gloves   {plain(', '.join(document['sensors'])) or 'none'}")
+    console.print(f"columns  {plain(', '.join(document['columns'])) or 'none'}")
     waiting = f" (freed by an aborted recording: {document['waiting_number']})" if document["waiting_number"] else ""
     console.print(f"next N   {document['next_number']}{waiting}")
     names = ("N", "chunk", "file", "name", "rows", "seconds", "dropped", "videos", "missing")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, dry, print_document, say, telling
+from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, print_document, say, telling, told
 
 
 def recalc_stats(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = False) -> None:
@@ -23,4 +23,4 @@ def recalc_stats(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = Fa
         return
     for line in (*(f"{name}: {block.count:,}" for name, block in blocks.items()), *notes):
         say(line)
-    say(f"stats.json: {f'made anew{dry(apply)}' if differs else 'right as it is'}")
+    say(f"stats.json: {told(apply, 'made anew', 'would be made anew') if differs else 'right as it is'}")

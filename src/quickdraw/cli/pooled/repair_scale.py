@@ -9,12 +9,13 @@ from quickdraw.cli.pooled.answers import (
     AsJson,
     TaskFolder,
     answering,
-    dry,
+    counted,
     named,
     place_document,
     print_document,
     say,
     telling,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def repair_scale(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = Fa
     for path, reason in planned.skipped:
         say(f"{path}: left alone: {reason}")
     decided = sum(len(each.decided) for each in planned.episodes)
-    say(f"{decided} columns get a scale, {len(planned.undecided)} stay undecided{dry(apply) if decided else ''}")
+    if not decided and not planned.undecided:
+        say("every matrix column has its scale")
+        return
+    left, columns = f"{len(planned.undecided)} undecided", counted(decided, "column")
+    say(told(apply or not decided, f"{columns} got a scale, {left}", f"{columns} would get a scale, {left}"))
 
 
 def _words(column: Measured) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, dry, print_document, say
+from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, counted, print_document, say, told
 
 
 def split_episodes(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = False) -> None:
@@ -31,4 +31,8 @@ def split_episodes(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = 
         say(f"{shard.path}: {len(shard.pieces)} rows get a file each{kept}")
     if planned.template:
         say("info.json: episodes_path names one file an episode")
-    say(f"{len(shards)} shards parted{dry(apply)}" if shards else "nothing to part")
+    parted = counted(len(shards), "shard")
+    if planned.changes:
+        say(told(apply, f"{parted} parted", f"{parted} would be parted"))
+    else:
+        say("nothing to part")

@@ -113,9 +113,17 @@ def _stamped(episode: HasData, stamps: str) -> DataFile:
     if HARDWARE not in data:
         raise NotAlignable(f"no column {HARDWARE}")
     if stamps not in data:
-        raise NotAlignable(f"no column {stamps}; recorders write it since v1.3.3")
+        raise NotAlignable(_lacking(data, stamps))
     data.require({name: columns.arrow_type(name) for name in (HARDWARE, stamps)})
     return data
+
+
+def _lacking(data: DataFile, stamps: str) -> str:
+    """Why there is no column of stamps: an old recording has the samples themselves."""
+    if stamps.removesuffix("_ns") in data:
+        return f"no column {stamps}, which recorders write since v1.3.3"
+    there = [name for name in data.names if name.endswith(("_force_ns", "_force_matrix_ns", "slam_trajectory_ns"))]
+    return f"no column {stamps}; this episode has {', '.join(there) or 'no stamps of a gripper'}"
 
 
 def _usable(hardware_ns: Int64) -> Int64:

@@ -32,8 +32,9 @@ type Member = tuple[str, Path | bytes]
 def pack(layout: Layout, number: int, target: Path) -> Path:
     """Write episode N as a zip to `target`, or into the folder `target` as `<task>_ep000011.zip`; the file's path.
 
-    Whatever was there is replaced, once the new one is whole. Raises Refused, with everything that is missing, for an
-    incomplete episode, and for a place inside the task; ValueError for a number below 1.
+    An archive of the same episode is replaced, once the new one is whole. Raises Refused, with everything that is
+    missing, for an incomplete episode, for a place inside the task, and for one at which anything else stands, as
+    another chunk's episode of the same `_ep` name may; ValueError for a number below 1.
     """
     if target.is_dir():
         target = target / f"{layout.task}{layout.place(number).suffix}.zip"
@@ -41,6 +42,7 @@ def pack(layout: Layout, number: int, target: Path) -> Path:
         fault = Fault(layout.task, "target", str(target), "a place outside the task's folder", path=str(target))
         raise Refused([fault])
     members = list(_members(layout, number))
+    _refuse_other(layout, number, target)
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = durable.aside(target)
     try:
@@ -53,6 +55,20 @@ def pack(layout: Layout, number: int, target: Path) -> Path:
         fresh.unlink(missing_ok=True)
     durable.sync(target.parent)
     return target
+
+
+def _refuse_other(layout: Layout, number: int, target: Path) -> None:
+    """Raise Refused where something stands at `target` that is no archive of this episode of this task."""
+    if not target.exists():
+        return
+    try:
+        with zipfile.ZipFile(target) as archive:
+            of_it = _relative(layout, layout.row(number)) in archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        of_it = False
+    if not of_it:
+        found = f"{target}, which is no archive of episode {number}"
+        raise Refused([Fault(layout.task, "target", found, "a free place", path=str(target), option="--out")])
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> None:

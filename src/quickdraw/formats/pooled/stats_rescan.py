@@ -5,6 +5,7 @@ A file is read batch by batch and only in the columns that count, so memory does
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.documents import read_regular, refuse_folders
 from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.scan import scan
+
+SAME = 1e-6  # of the largest value: a sum of squares, as the contract has it, differs by less
 
 
 def rescan(
@@ -74,22 +77,33 @@ def rebuild(
     refuse_folders(layout.task, layout.stats, durable.aside(layout.stats))
     if not apply:
         blocks, notes = rescan(layout, tell=tell)
-        return blocks, notes, _differs(layout, stats.stats_bytes(blocks))
+        return blocks, notes, _differs(layout, blocks)
     with exclusive.changing(layout):
         blocks, notes = rescan(layout, tell=tell)
-        fresh = stats.stats_bytes(blocks)
-        differs = _differs(layout, fresh)
+        differs = _differs(layout, blocks)
         if differs:
-            durable.write_aside(layout.stats, [fresh])
+            durable.write_aside(layout.stats, [stats.stats_bytes(blocks)])
             durable.sync(layout.meta)
     return blocks, notes, differs
 
 
-def _differs(layout: Layout, fresh: bytes) -> bool:
-    try:
-        return read_regular(layout.stats) != fresh
-    except OSError:
+def _differs(layout: Layout, blocks: stats.Stats) -> bool:
+    """Whether stats.json tells other numbers; another writer's last digits and line ends are none."""
+    there = stats.read_stats(layout)
+    if there is None or there.keys() != blocks.keys():
         return True
+    document = json.loads(read_regular(layout.stats))
+    if document.keys() != {*blocks, "action"} or document["action"] != stats.ACTION:
+        return True
+    return any(not _alike(there[name], block) for name, block in blocks.items())
+
+
+def _alike(there: stats.Block, block: stats.Block) -> bool:
+    if there.count != block.count or there.mean.shape != block.mean.shape:
+        return False
+    spread = np.maximum(np.abs(block.max), np.abs(block.min))
+    pairs = ((there.mean, block.mean), (there.std, block.std), (there.min, block.min), (there.max, block.max))
+    return all(bool((np.abs(one - other) <= SAME * (spread + 1e-300)).all()) for one, other in pairs)
 
 
 def _of_columns(batches: Iterator[Any], counting: stats.Counting) -> tuple[stats.Stats, list[str]]:

@@ -1,12 +1,7 @@
 """Recording a task, episode by episode (contract 2 to 8).
 
-    with Recorder(recordings, "pick a cube", slots=[Slot("head_rgb", 480, 640)], app_version="1.0") as recorder:
-        recorder.begin()
-        recorder.add_frame({"head_rgb": picture}, hardware_ns=stamp, wall_time=time.time())
-        recorder.end()
-
-Nothing of an episode has its name before `end`, which publishes all of it at once. A kill at any moment leaves the task
-as it was before, or as it is after; the next recorder removes what lies hidden.
+`Recorder` shows how. Nothing of an episode has its name before `end`, which publishes all of it at once. A kill at any
+moment leaves the task as it was before, or as it is after; the next recorder removes what lies hidden.
 """
 
 from __future__ import annotations
@@ -42,27 +37,75 @@ class Recorder(Sensors):
 
     `begin`, `add_frame`, `end` and `abort` are called by one thread, what adds samples by any; samples between episodes
     are dropped. A sample belongs to the row that comes next, the latest of a sensor winning; an inertial one to the row
-    whose `hardware_ns` it precedes. All arrays are copied. `notes` is what the last `end` had to tell.
+    whose `hardware_ns` it precedes. All arrays are copied. `notes` is what the last `end` had to tell: samples left out
+    or cut off, and what differs from earlier episodes.
+
+        import time
+
+        import numpy as np
+
+        from quickdraw.formats.pooled.writer import Recorder, Slot
+
+        slots = [Slot("head_rgb", 480, 640), Slot("head_depth", 480, 640, depth=True)]  # height, width
+        with Recorder("recordings", "pick a cube", slots=slots, app_version="1.0", force_spec="int16x10") as recorder:
+            recorder.begin()
+            for _ in range(3):
+                now_ns = time.monotonic_ns()
+                recorder.add_imu([now_ns - 2_000_000, now_ns], np.zeros((2, 6)))  # gx gy gz ax ay az
+                recorder.add_glove("right_glove", np.zeros((16, 16)))
+                recorder.add_force("left", [0.0, 0.0, 1500.0], now_ns)  # mN
+                recorder.add_force_matrix("left", np.zeros((250, 250, 3), np.float32), now_ns)  # mN
+                recorder.add_trajectory([[0, 0, 0, 0, 0, 0, 0, 1]], [now_ns])  # t x y z qx qy qz qw
+                pictures = {
+                    "head_rgb": np.zeros((480, 640, 3), np.uint8),
+                    "head_depth": np.full((480, 640), 800, np.uint16),  # mm
+                }
+                recorder.add_frame(pictures, hardware_ns=now_ns, wall_time=time.time())
+            row = recorder.end()
+        print(row.number, row.length, row.drop_stats, *recorder.notes)
+
+    All stamps are whole nanoseconds, int64, of ONE clock, as `time.monotonic_ns()`: those of samples, and `hardware_ns`
+    of frames too. Where they are of several, finding the nearest in time means nothing. `wall_time` is of the same
+    instant as `hardware_ns`, in Unix seconds.
+
+    `force_spec` is how force matrices are stored, and cuts off what is beyond its range (counted, and in `notes`):
+
+    - int16: +-32767 mN in steps of 1 mN
+    - int16x10: +-3276.7 mN in steps of 0.1 mN
+    - int16x100, the default: +-327.67 mN in steps of 0.01 mN
+    - int16x1000: +-32.767 mN in steps of 0.001 mN
+    - float32: every value as it is
+
+    `depth` is how depth is:
+
+    - ffv1, the default: every millimetre kept, in mkv; `preview` puts a heat map that players show before it
+    - log12: 113 to 4998 mm to about 0.3 %, in mp4. It does not reach 30 frames a second of a noisy scene at 848x480 on
+      two cores: 8 where they are busy and 24 where not were measured.
+
+    Nothing is dropped where an encoder or the compressor of the data is behind: `add_frame` waits for it, and the
+    caller's own queue grows.
     """
 
     def __init__(
-        self, recordings_root: Path, task_name: str, *, slots: Sequence[Slot], app_version: str, fps: float = 30.0,
-        force_spec: str = DEFAULT, depth: Mode = "ffv1", preview: bool = False,
+        self, recordings_root: Path | str, task_name: str, *, slots: Sequence[Slot], app_version: str,
+        fps: float = 30.0, force_spec: str = DEFAULT, depth: Mode = "ffv1", preview: bool = False,
         devices: Sequence[Mapping[str, Any]] = (), calibration: Mapping[str, Any] | None = None, watermark: int = 0,
     ) -> None:  # fmt: skip
         """Check everything, touch nothing. Raises Refused with all that is wrong.
 
-        `watermark` is the caller's progress, episodes completed + 1: numbers never fall behind it.
+        The task's folder is made in `recordings_root`. No `slots` is an episode of rows without any video. `watermark`
+        is the caller's progress, episodes completed + 1: numbers never fall behind it.
         """
         folder = options.checked(
             task_name, slots=slots, fps=fps, force_spec=force_spec, depth=depth, preview=preview, devices=devices,
             documents={"app_version": app_version, "calibration": calibration},
         )  # fmt: skip
         super().__init__(force_spec, fps)
-        self._root, self._slots, self._watermark = recordings_root / folder, tuple(slots), watermark
+        self._root, self._slots, self._watermark = Path(recordings_root) / folder, tuple(slots), watermark
         self._told = Described(task_name, app_version, fps, tuple(devices), calibration, depth)
         self._preview, self._force_spec = preview, force_spec
         self._held = contextlib.ExitStack()
+        self._entered = False
         self._take: Take | None = None
         self._replaces = False
         self._layout = Layout(self._root)
@@ -80,13 +123,17 @@ class Recorder(Sensors):
         for encoder in self._encoders():
             self_test(encoder)
         self._held.enter_context(exclusive.changing(Layout(self._root)))
+        self._entered = True
         return self
 
     def __exit__(self, *_: object) -> None:
         """Let go. An episode that was not ended is aborted."""
         with self._held:
-            if self._take is not None and not journal.pending(self._layout):
-                self.abort()
+            try:
+                if self._take is not None and not journal.pending(self._layout):
+                    self.abort()
+            finally:  # what is being published is for the next one who enters
+                self._entered, self._take = False, None
 
     def begin(self, number: int | None = None, *, again: bool = False) -> int:
         """Begin an episode and return its N: `number`, or the next one.
@@ -94,8 +141,9 @@ class Recorder(Sensors):
         `again` records a finished `number` anew; what there is of it stays until `end` replaces it. Its statistics
         cannot be taken out of stats.json, so that `end` makes that anew from the data there is: what deleted episodes
         had added goes, against the contract's rule (4), and `notes` tells how much. Raises Refused for a finished
-        number otherwise, and where the task on disk is no pooled one.
+        number otherwise, and where the task on disk is no pooled one; RuntimeError outside of the `with` block.
         """
+        self._refuse_outside()
         if self._take is not None:
             raise RuntimeError(f"episode {self._take.number} is being recorded")
         info = self._info()
@@ -124,7 +172,10 @@ class Recorder(Sensors):
         """A row: RGB `(H, W, 3)` uint8 of every colour slot, depth `(H, W)` uint16 [mm] of those that have one.
 
         `hardware_ns` is when the frame was taken, on the clock of the IMU, 0 where it has no stamp; `wall_time` is Unix
-        seconds. Raises ValueError or TypeError, with nothing recorded, where one is not so; VideoError or OSError where
+        seconds. A slot of depth that is missing gets its latest picture again, counted as `<slot>_repeated_count` in
+        `drop_stats`, and nothing before its first. Waits where an encoder or the compressor is behind.
+
+        Raises ValueError or TypeError, with nothing recorded, where one is not so; VideoError or OSError where
         an encoder or the disk fails: then the episode can only be aborted.
         """
         self._taking().add_frame(pictures, hardware_ns=hardware_ns, wall_time=wall_time)
@@ -171,7 +222,13 @@ class Recorder(Sensors):
         finally:
             finishing.undo(take, self._layout)
 
+    def _refuse_outside(self) -> None:
+        """Without the lock another recording in this task would be written over."""
+        if not self._entered:
+            raise RuntimeError("enter the recorder first: with Recorder(...) as recorder")
+
     def _taking(self) -> Take:
+        self._refuse_outside()
         if self._take is None:
             raise RuntimeError("no episode is being recorded; begin() one")
         return self._take

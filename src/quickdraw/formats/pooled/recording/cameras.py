@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class Cameras:
     """The videos of one episode as they grow. An encoder starts with its slot's first picture.
 
     A depth camera may stall: its latest picture is repeated, so that depth k belongs to row k. Before its first one
-    nothing is written, so its video may lack a head.
+    nothing is written, so its video may lack a head. `counts` tells how often: `<slot>_repeated_count`.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Cameras:
         self._layout, self._number, self._slots = layout, number, tuple(slots)
         self._fps, self._mode, self._preview = fps, mode, preview
         self._latest: dict[str, Picture] = {}
+        self.counts: Counter[str] = Counter()
         self._encoders: dict[str, EncoderProcess | DepthWriter] = {}
 
     @property
@@ -110,6 +112,8 @@ class Cameras:
         for slot in self._slots:
             if slot.depth and slot.name in pictures:
                 self._latest[slot.name] = pictures[slot.name].copy()
+            elif slot.name in self._latest:
+                self.counts[f"{slot.name}_repeated_count"] += 1
             picture = self._latest.get(slot.name) if slot.depth else pictures[slot.name]
             if picture is not None:
                 self._encoder(slot).write(picture)

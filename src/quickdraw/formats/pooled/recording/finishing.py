@@ -17,6 +17,7 @@ from quickdraw.formats.durable import aside, sync
 from quickdraw.formats.pooled import info_merge, journal, rows, stats, stats_rescan, tasks
 from quickdraw.formats.pooled.force_matrix import spec_entry
 from quickdraw.formats.pooled.layout import Layout
+from quickdraw.formats.pooled.recording.notes import changes, losses
 from quickdraw.formats.pooled.recording.take import Take
 from quickdraw.formats.pooled.recording.task_document import Described, document, features, video_codec
 from quickdraw.formats.pooled.scan import scan
@@ -48,6 +49,7 @@ def prepare(take: Take, layout: Layout, told: Described, *, before: Mapping[str,
     info = info_merge.merged(before, wanted)
     info.setdefault("calibration", {})
     blocks, notes = _statistics(take, layout, replaced=data)
+    notes = [*_notes(take, told, row, before or {}), *notes]
     documents = {
         layout.row(take.number): rows.row_bytes(row),
         layout.info: info_merge.document_bytes(info),
@@ -101,6 +103,11 @@ def _row(take: Take, told: Described) -> rows.EpisodeRow:
         calibration=told.calibration or {},
         force_matrix_specs={name: spec_entry(spec) for name, spec in take.specs.items()},
     )
+
+
+def _notes(take: Take, told: Described, row: rows.EpisodeRow, before: Mapping[str, Any]) -> Iterator[str]:
+    yield from losses(row.drop_stats, take.specs, imu_kept=take.imu_kept)
+    yield from changes(told, take.cameras.recorded, before)
 
 
 def _statistics(take: Take, layout: Layout, *, replaced: Path) -> tuple[stats.Stats, list[str]]:

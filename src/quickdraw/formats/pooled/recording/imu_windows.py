@@ -16,7 +16,7 @@ import numpy.typing as npt
 from quickdraw.core.grid import Int64
 from quickdraw.formats.pooled.clock import NONE, imu_rows
 from quickdraw.formats.pooled.columns import IMU, IMU_AXES
-from quickdraw.formats.pooled.recording.samples import delivered
+from quickdraw.formats.pooled.recording.samples import REJECTED, delivered
 from quickdraw.formats.pooled.recording.stamps import whole_ns_array
 
 type Float32 = npt.NDArray[np.float32]
@@ -30,7 +30,7 @@ class ImuWindows:
 
     `counts` tells what no row got: `imu_before_count` earlier than a frame's time before the first row's stamp,
     `imu_after_count` later than the last one's, `imu_late_count` when its row was settled already, and
-    `imu_overflow_count` the oldest ones where rows bear no stamps that would claim them.
+    `imu_overflow_count` the oldest ones where rows bear no stamps that would claim them. `kept` have their row.
     """
 
     def __init__(self, fps: float) -> None:
@@ -41,11 +41,12 @@ class ImuWindows:
         self._count = 0  # of samples that wait
         self._last_ns = 0  # the highest stamp of a settled row
         self.counts: Counter[str] = Counter()
+        self.kept = 0
 
     def start(self) -> None:
         """An episode begins: whatever came before it is none of its samples."""
         with self._lock:
-            self._open, self._last_ns, self.counts = True, 0, Counter()
+            self._open, self._last_ns, self.counts, self.kept = True, 0, Counter(), 0
             self._wait([])
 
     def add(self, ts_ns: Any, values: Any) -> None:
@@ -57,7 +58,7 @@ class ImuWindows:
         with self._lock:
             if not self._open:
                 return
-            self.counts[f"{IMU}_rejected_count"] += bad
+            self.counts[f"{IMU}{REJECTED}"] += bad
             late = stamps <= self._last_ns
             self.counts["imu_late_count"] += int(late.sum())
             self._waiting.append((stamps[~late], found[~late]))
@@ -75,6 +76,7 @@ class ImuWindows:
             first = None if self._last_ns else self._frame_ns
             taken = imu_rows(np.array([hardware_ns]), stamps, first_window_ns=first) != NONE
             later = stamps > hardware_ns
+            self.kept += int(taken.sum())
             self.counts["imu_before_count"] += int((~taken & ~later).sum())
             self._wait([(stamps[later], values[later])])
             self._last_ns = hardware_ns

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from quickdraw.core.grid import Int64
 from quickdraw.formats.pooled import columns
 
+REJECTED = "_rejected_count"  # what a key of `counts` ends in, after its column
+
 type Cell = npt.NDArray[Any] | int | str  # of one column in one row: a flat array, a stamp, a status
 
 
@@ -103,7 +105,7 @@ class Samples:
     def reject(self, name: str, count: int = 1) -> None:
         """Count samples of a column that were dropped."""
         with self._lock:
-            self.counts[f"{name}_rejected_count"] += count * self._open
+            self.counts[f"{name}{REJECTED}"] += count * self._open
 
 
 def finite(values: Any, shapes: Sequence[tuple[int, ...]]) -> npt.NDArray[np.float32] | None:

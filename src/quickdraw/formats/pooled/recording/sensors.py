@@ -30,7 +30,10 @@ class Sensors:
         self._samples, self._imu, self._matrices = Samples(), ImuWindows(fps), MatrixColumns(force_spec)
 
     def add_imu(self, ts_ns: Any, values: Any) -> None:
-        """Inertial samples `(n, 6)` [gx gy gz ax ay az], stamped `(n,)` [ns] by the clock of `hardware_ns`."""
+        """Inertial samples `(n, 6)` [gx gy gz ax ay az], stamped `(n,)` [ns] by the clock of `hardware_ns`.
+
+        Whichever finds no row, before the first, after the last or more than a second late, is left out and counted.
+        """
         self._imu.add(ts_ns, values)
 
     def add_glove(self, sensor: str, values: Any) -> None:
@@ -56,6 +59,15 @@ class Sensors:
     def add_force_matrix(self, side: str, matrix: Any, ns: Any, *, gripper: int = 1, spec: str | None = None) -> None:
         """A whole matrix `(250, 250, 3)` [mN], encoded here and now: the caller may reuse its buffer.
 
+        By `spec`, or by the recorder's `force_spec` where that is None:
+
+        - int16: +-32767 mN in steps of 1 mN, fractions cut off
+        - int16x10: +-3276.7 mN in steps of 0.1 mN
+        - int16x100: +-327.67 mN in steps of 0.01 mN, the default
+        - int16x1000: +-32.767 mN in steps of 0.001 mN
+        - float32: every value as it is, twice the bytes before compression
+
+        What is beyond the range is cut off there and the matrix counted (`<column>_saturated_count` in `drop_stats`).
         Raises ValueError where the column was recorded by another spec in this episode.
         """
         name = columns.matrix(_side(side), gripper)

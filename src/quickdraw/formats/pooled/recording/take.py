@@ -105,10 +105,15 @@ class Take:
 
     @property
     def drop_stats(self) -> dict[str, int]:
-        """What was lost. Keys that end in `_ms` or `_count` are no frames (contract 6.2)."""
-        rejected = {**self._samples.counts, **self._imu.counts}
+        """What was lost, cut off or repeated. Keys that end in `_ms` or `_count` are no frames (contract 6.2)."""
+        counts = {**self._samples.counts, **self._imu.counts, **self._matrices.counts, **self.cameras.counts}
         gaps = {"gap_count": self._gaps, "gap_ms": round(self._longest_gap_ms)}
-        return {**self.dropped, **gaps, **{key: rejected[key] for key in sorted(rejected) if rejected[key]}}
+        return {**self.dropped, **gaps, **{key: counts[key] for key in sorted(counts) if counts[key]}}
+
+    @property
+    def imu_kept(self) -> int:
+        """The inertial samples that are of a row."""
+        return self._imu.kept
 
     def _refuse_failed(self) -> None:
         if self._failed is not None:
