@@ -166,18 +166,22 @@ def pooled(
     *,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of the task that is opened and checked.")] = 2000,
     rows: Annotated[int, typer.Option(min=2, help="Rows of each of them.")] = 300,
+    pictures: Annotated[int, typer.Option(min=1, help="Depth pictures that are recorded.")] = 90,
     repeats: _Repeats = 3,
     folder: _Folder = None,
     json_file: _Json = None,
 ) -> None:
-    """Pooled tasks: force matrices decoded and read, a task opened and checked, beside plain pyarrow and NumPy."""
-    from benchmarks.pooled import measure_pooled, pooled_table
+    """Pooled tasks: matrices read, a task opened and checked, depth recorded, beside plain pyarrow, NumPy, ffmpeg."""
+    from benchmarks.pooled import measure_pooled, pooled_table, sizes_table
+    from benchmarks.pooled_depth import measure_depth
 
     found_on = machine()
     with work_folder(folder, {"command": "pooled", "episodes": episodes, "rows": rows}) as work:
         rates = measure_pooled(episodes, rows, repeats, work)
-    document = {"rates": [{**asdict(each), "ratio": each.ratio} for each in rates], "machine": found_on}
-    _show([pooled_table(rates)], json_file, document)
+        of_depth, sizes = measure_depth(pictures, repeats, work)
+    rates = [*rates, *of_depth]
+    document = {"rates": [{**asdict(each), "ratio": each.ratio} for each in rates], "bytes": sizes, "machine": found_on}
+    _show([pooled_table(rates), sizes_table(sizes)], json_file, document)
 
 
 def _say(text: str) -> None:

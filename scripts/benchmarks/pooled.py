@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.table import Table
 
+from benchmarks.rates import Rate, rate
 from benchmarks.tables import table
 from quickdraw.formats.pooled.check import check
 from quickdraw.formats.pooled.data import DataFile
@@ -30,23 +28,6 @@ from quickdraw.formats.pooled.writer import Recorder, Slot
 MATRICES = 64
 COLUMN = "observation.gripper_left_force_matrix"
 OF_SPECS = ("int16x100", "float32")
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """One kind of work: how many `units` a turn, and how long each turn took by a plain script and by us [s]."""
-
-    name: str
-    unit: str
-    units: int
-    plain: str
-    plain_s: list[float]
-    ours_s: list[float]
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast ours is."""
-        return median(self.plain_s) / median(self.ours_s)
 
 
 def measure_pooled(episodes: int, rows: int, repeats: int, folder: Path) -> list[Rate]:
@@ -72,6 +53,12 @@ def pooled_table(rates: list[Rate]) -> Table:
     return table("pooled tasks", ("work", "unit", "beside", "its units/s", "ours/s", "ratio"), lines)
 
 
+def sizes_table(sizes: dict[str, float]) -> Table:
+    """How many bytes a picture of depth takes by each way of recording it."""
+    lines = ((name, f"{size / 1e3:,.0f}") for name, size in sizes.items())
+    return table("depth of 848x480", ("recorded as", "kB a picture"), lines)
+
+
 def matrix(number: int) -> npt.NDArray[np.float32]:
     """A press whose place moves with `number`, with a sensor's noise of 0.3 mN."""
     row, column = np.mgrid[0:250, 0:250]
@@ -93,7 +80,7 @@ def _decoding(repeats: int) -> Iterator[Rate]:
                 decode(flat, encoding=spec.encoding, scale=spec.scale)
 
         beside = "a copy" if spec.dtype == "float32" else "np.cumsum in int32"
-        yield _rate(f"decode {spec.name}", "matrices", MATRICES, beside, plain, ours, repeats)
+        yield rate(f"decode {spec.name}", "matrices", MATRICES, beside=beside, plain=plain, ours=ours, repeats=repeats)
 
 
 def _plainly(flat: npt.NDArray[Any], spec: Spec) -> npt.NDArray[Any]:
@@ -118,7 +105,15 @@ def _parquet(repeats: int, folder: Path) -> Iterator[Rate]:
             for _ in samples(DataFile(path), COLUMN, scale=spec.scale):
                 pass
 
-        yield _rate(f"read {spec.name}", "matrices", MATRICES, "to_pylist, NumPy", plain, ours, repeats)
+        yield rate(
+            f"read {spec.name}",
+            "matrices",
+            MATRICES,
+            beside="to_pylist, NumPy",
+            plain=plain,
+            ours=ours,
+            repeats=repeats,
+        )
 
 
 def _recordings(folder: Path, episodes: int, rows: int) -> Path:
@@ -167,7 +162,9 @@ def _checking(root: Path, repeats: int) -> Rate:
     def ours() -> None:
         check(root)
 
-    return _rate("check", "episodes", episodes, "pq.read_table of row and keys", plain, ours, repeats)
+    return rate(
+        "check", "episodes", episodes, beside="pq.read_table of row and keys", plain=plain, ours=ours, repeats=repeats
+    )
 
 
 def _opening(root: Path, repeats: int) -> Rate:
@@ -176,23 +173,12 @@ def _opening(root: Path, repeats: int) -> Rate:
     def plain() -> None:
         scan(task.info.layout)
 
-    return _rate("open", "episodes", len(task.numbers), "the listing alone", plain, lambda: Task.open(root), repeats)
-
-
-def _rate(
-    name: str, unit: str, units: int, beside: str, plain: Callable[[], object], ours: Callable[[], object], repeats: int
-) -> Rate:
-    turns: dict[str, list[float]] = {"plain": [], "ours": []}
-    plain(), ours()  # both once, unmeasured
-    for _ in range(repeats):
-        for key, work in (("plain", plain), ("ours", ours)):
-            with _timed(turns[key]):
-                work()
-    return Rate(name, unit, units, beside, turns["plain"], turns["ours"])
-
-
-@contextmanager
-def _timed(turns: list[float]) -> Iterator[None]:
-    begun = time.perf_counter()
-    yield
-    turns.append(time.perf_counter() - begun)
+    return rate(
+        "open",
+        "episodes",
+        len(task.numbers),
+        beside="the listing alone",
+        plain=plain,
+        ours=lambda: Task.open(root),
+        repeats=repeats,
+    )

@@ -215,7 +215,7 @@ def test_extras_are_measured_on_every_picture_of_every_camera(tmp_path: Path) ->
 
 
 def test_pooled_tasks_are_measured_beside_a_plain_script_on_as_many_episodes_as_were_asked_for(tmp_path: Path) -> None:
-    options = ["--episodes", "4", "--rows", "10", "--repeats", "2"]
+    options = ["--episodes", "4", "--rows", "10", "--pictures", "3", "--repeats", "2"]
     result = bench("pooled", *options, "--folder", "work", "--json", "pooled.json", folder=tmp_path)
     assert result.returncode == 0, result.stderr
     rates = {each["name"]: each for each in json.loads((tmp_path / "pooled.json").read_text())["rates"]}
@@ -226,6 +226,12 @@ def test_pooled_tasks_are_measured_beside_a_plain_script_on_as_many_episodes_as_
         "read float32",
         "check",
         "open",
+        "record ffv1",
+        "decode ffv1",
+        "record ffv1 and heat map",
+        "decode ffv1 and heat map",
+        "record log12",
+        "decode log12",
     ]
     assert rates["check"]["units"] == rates["open"]["units"] == 4
     for rate in rates.values():

@@ -80,7 +80,7 @@ class Recorder(Sensors):
 
     - ffv1, the default: every millimetre kept, in mkv; `preview` puts a heat map that players show before it
     - log12: 113 to 4998 mm to about 0.3 %, in mp4. It does not reach 30 frames a second of a noisy scene at 848x480 on
-      two cores: 8 where they are busy and 24 where not were measured.
+      two cores: 19 were measured, where ffv1 reached 98 (`scripts/bench pooled`).
 
     Nothing is dropped where an encoder or the compressor of the data is behind: `add_frame` waits for it, and the
     caller's own queue grows.
