@@ -257,3 +257,29 @@ def test_an_archive_of_another_episode_is_never_replaced(sample_pooled: Path, tm
     with pytest.raises(Refused, match="no archive of episode 2"):
         archive.pack(layout, 2, tmp_path / "notes")
     assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_an_episode_that_is_recorded_anew_while_it_is_packed_is_refused(
+    pooled_sample: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = pooled_sample("umi_pick").root
+    layout, written = recognise(root).layout, archive._write
+
+    def replaced(sink: Any, name: str, content: Any) -> None:
+        written(sink, name, content)
+        if name.startswith("data/"):
+            fresh = tmp_path / "fresh"
+            fresh.write_bytes(layout.data(1).read_bytes())
+            fresh.replace(layout.data(1))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, "_write", replaced)
+        with pytest.raises(Refused, match="replaced while it was packed"):
+            archive.pack(layout, 1, tmp_path / "a.zip")
+    half = {"renames": [[".episode-000.parquet.tmp", "episode-000.parquet"]], "removals": []}
+    half["renames"] = [[f"data/chunk-000/{each}" for each in pair] for pair in half["renames"]]
+    (layout.root / "data/chunk-000/.episode-000.parquet.tmp").write_bytes(layout.data(1).read_bytes())
+    (layout.meta / ".finishing.json").write_text(json.dumps(half))
+    with pytest.raises(Refused, match="replaced while it was packed"):
+        archive.pack(layout, 1, tmp_path / "a.zip")
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".zip"] == []

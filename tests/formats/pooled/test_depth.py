@@ -326,4 +326,4 @@ def test_each_mode_has_its_extension_and_its_words_in_the_row() -> None:
     with pytest.raises(ValueError, match="known are"):
         encoder_of("log12", preview=True)
     with pytest.raises(ValueError, match="known are"):
-        encoder_of("png")  # type: ignore[arg-type]
+        encoder_of("png")  # type: ignore[arg-type]  # what a caller without types may pass

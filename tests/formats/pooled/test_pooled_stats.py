@@ -397,6 +397,23 @@ def test_rebuilding_is_a_dry_run_until_it_is_applied_and_then_done_once(copied: 
     assert stats.read_stats(layout) is not None
 
 
+def test_a_deviation_lost_beside_a_large_mean_is_made_anew_another_writers_last_digits_are_not(copied: Any) -> None:
+    """P-53: at an offset of 1.79e9 the contract's sum of squares tells a deviation of 0."""
+    layout = copied("two_slots")
+    path = layout.data(1)
+    table, name = pq.read_table(path), "observation.left_glove"
+    cells = np.float32(1.79e9) + 256 * np.arange(256 * table.num_rows, dtype=np.float32).reshape(-1, 256)
+    kind = table.schema.field(name).type
+    column = pa.FixedSizeListArray.from_arrays(pa.array(cells.reshape(-1)), type=kind)
+    pq.write_table(table.set_column(table.schema.get_field_index(name), name, column), path)
+    rebuild(layout, apply=True)
+    right = json.loads(layout.stats.read_bytes())
+    for factor, differs in ((1 + 1e-9, False), (0.0, True)):
+        wrong = {**right[name], "std": [each * factor for each in right[name]["std"]]}
+        layout.stats.write_text(json.dumps({**right, name: wrong}))
+        assert rebuild(layout, apply=False)[2] is differs
+
+
 def test_a_merge_costs_by_columns_not_by_history() -> None:
     times = []
     for count in (1, 10**9):

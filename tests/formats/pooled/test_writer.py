@@ -469,7 +469,7 @@ def test_calls_out_of_turn_say_what_is_missing(recorder: Recorder) -> None:
 def test_an_encoder_that_dies_is_an_error_and_the_episode_can_only_be_aborted(recorder: Recorder) -> None:
     recorder.begin()
     frame(recorder, 0)
-    recorder._take.cameras._encoders[RGB.name]._process.kill()  # type: ignore[union-attr]
+    recorder._take.cameras._encoders[RGB.name]._process.kill()  # type: ignore[union-attr]  # it is being recorded
     with pytest.raises(VideoError, match="SIGKILL"):
         deque((frame(recorder, k % 10) for k in range(200)), maxlen=0)
     with pytest.raises(RuntimeError, match="can only be aborted"):

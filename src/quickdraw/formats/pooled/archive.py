@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.formats import durable
+from quickdraw.formats.pooled import journal
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.info import Info, recognise
 from quickdraw.formats.pooled.layout import EXTENSIONS, PLAIN_NAME, Layout
@@ -33,8 +34,8 @@ def pack(layout: Layout, number: int, target: Path) -> Path:
     """Write episode N as a zip to `target`, or into the folder `target` as `<task>_ep000011.zip`; the file's path.
 
     An archive of the same episode is replaced, once the new one is whole. Raises Refused, with everything that is
-    missing, for an incomplete episode, for a place inside the task, and for one at which anything else stands, as
-    another chunk's episode of the same `_ep` name may; ValueError for a number below 1.
+    missing, for an incomplete episode or one that is recorded anew meanwhile, for a place inside the task, and for one
+    at which anything else stands, as another chunk's episode of the same `_ep` name may; ValueError below N = 1.
     """
     if target.is_dir():
         target = target / f"{layout.task}{layout.place(number).suffix}.zip"
@@ -43,12 +44,14 @@ def pack(layout: Layout, number: int, target: Path) -> Path:
         raise Refused([fault])
     members = list(_members(layout, number))
     _refuse_other(layout, number, target)
+    packed = {path: path.stat().st_ino for _, path in members if isinstance(path, Path) and path.parent != layout.meta}
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = durable.aside(target)
     try:
         with zipfile.ZipFile(fresh, "w", zipfile.ZIP_STORED) as archive:
             for name, content in members:
                 _write(archive, name, content)
+        _refuse_replaced(layout, number, packed)
         durable.sync(fresh)
         fresh.replace(target)
     finally:
@@ -69,6 +72,14 @@ def _refuse_other(layout: Layout, number: int, target: Path) -> None:
     if not of_it:
         found = f"{target}, which is no archive of episode {number}"
         raise Refused([Fault(layout.task, "target", found, "a free place", path=str(target), option="--out")])
+
+
+def _refuse_replaced(layout: Layout, number: int, packed: Mapping[Path, int]) -> None:
+    """Raise Refused where a recorder replaced the episode meanwhile, or has begun to: old and new make no episode."""
+    there = {path: path.stat().st_ino for path in packed if path.exists()}
+    if there != packed or packed.keys() & journal.awaited(layout):
+        found = f"episode {number} replaced while it was packed"
+        raise Refused([Fault(layout.task, "episode", found, "one recording; pack it again", path=str(layout.root))])
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled import exclusive, info_merge, journal, numbers, row_tables, shards
-from quickdraw.formats.pooled.documents import is_folder
+from quickdraw.formats.pooled.documents import remove_empty
 from quickdraw.formats.pooled.info import LAST_NUMBER, read_document
 from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.scan import EpisodeFiles, scan
@@ -44,7 +44,8 @@ def delete(layout: Layout, number: int, *, with_row: bool = False, apply: bool =
         files, parted = _targets(layout, number, with_row)
         if number in numbers.known_numbers(layout):
             _remove(layout, number, files, with_row=with_row)
-        _remove_empty(layout, (*files, *parted))
+        for path in (*files, *parted):
+            remove_empty(path.parent, layout)
     return Report(number, files, parted, applied=True)
 
 
@@ -74,11 +75,3 @@ def _remembering(layout: Layout, number: int) -> list[tuple[Path, Path]]:
     if remembered == document:
         return []
     return [(journal.prepare(layout.info, info_merge.document_bytes(remembered)), layout.info)]
-
-
-def _remove_empty(layout: Layout, removed: Iterable[Path]) -> None:
-    for path in removed:
-        folder = path.parent
-        while folder not in (layout.root, layout.meta) and is_folder(folder) and not any(folder.iterdir()):
-            folder.rmdir()
-            folder = folder.parent

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from quickdraw.errors import Fault, Refused
-from quickdraw.formats.pooled.layout import task_of
+from quickdraw.formats.pooled.layout import Layout, task_of
 
 
 def read_regular(path: Path) -> bytes:
@@ -71,6 +71,21 @@ def refuse_folders(where: str, *paths: Path) -> None:
     faults = [Fault(where, path.name, "a folder", expected, path=str(path)) for path in paths if is_folder(path)]
     if faults:
         raise Refused(faults)
+
+
+def remove_empty(folder: Path, layout: Layout) -> None:
+    """Remove a folder that holds nothing, and those it leaves empty, up to the task's own and `meta/`.
+
+    One that is gone is passed over. A link to a folder stays, and what cannot be removed.
+    """
+    while folder not in (layout.root, layout.meta):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:  # not empty, or a link
+            return
+        folder = folder.parent
 
 
 def _require_regular(descriptor: int, path: Path) -> None:

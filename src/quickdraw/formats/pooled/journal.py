@@ -17,7 +17,7 @@ from typing import Any
 
 from quickdraw.errors import Fault, InvariantError, Refused
 from quickdraw.formats.durable import aside, lay_aside, sync, write_aside
-from quickdraw.formats.pooled.documents import entries, is_folder, read_regular, refuse_folders
+from quickdraw.formats.pooled.documents import entries, is_folder, read_regular, refuse_folders, remove_empty
 from quickdraw.formats.pooled.layout import Layout
 
 NOTE = ".finishing.json"
@@ -165,10 +165,7 @@ def _read(layout: Layout, path: Path) -> tuple[list[tuple[Path, Path]], list[Pat
 def _clean(layout: Layout) -> None:
     for path in _leftovers(layout):
         path.unlink(missing_ok=True)
-        folder = path.parent
-        while folder not in (layout.root, layout.meta) and is_folder(folder) and not any(folder.iterdir()):
-            folder.rmdir()
-            folder = folder.parent
+        remove_empty(path.parent, layout)
 
 
 def _leftovers(layout: Layout) -> list[Path]:

@@ -24,7 +24,8 @@ from quickdraw.formats.pooled.documents import read_regular, refuse_folders
 from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.scan import scan
 
-SAME = 1e-6  # of the largest value: a sum of squares, as the contract has it, differs by less
+SAME = 1e-6  # of how far values reach: a sum of squares, as the contract has it, differs by less where it is of use
+ROUNDING = 1e-12  # of the largest value
 
 
 def rescan(
@@ -101,9 +102,10 @@ def _differs(layout: Layout, blocks: stats.Stats) -> bool:
 def _alike(there: stats.Block, block: stats.Block) -> bool:
     if there.count != block.count or there.mean.shape != block.mean.shape:
         return False
-    spread = np.maximum(np.abs(block.max), np.abs(block.min))
+    largest = np.maximum(np.abs(block.max), np.abs(block.min))
+    allowed = SAME * (block.max - block.min) + ROUNDING * largest
     pairs = ((there.mean, block.mean), (there.std, block.std), (there.min, block.min), (there.max, block.max))
-    return all(bool((np.abs(one - other) <= SAME * (spread + 1e-300)).all()) for one, other in pairs)
+    return all(bool((np.abs(one - other) <= allowed).all()) for one, other in pairs)
 
 
 def _of_columns(batches: Iterator[Any], counting: stats.Counting) -> tuple[stats.Stats, list[str]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from quickdraw.formats.durable import aside, sync
 from quickdraw.formats.pooled import info_merge, journal, rows, stats, stats_rescan, tasks
+from quickdraw.formats.pooled.documents import remove_empty
 from quickdraw.formats.pooled.force_matrix import spec_entry
 from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.recording.notes import changes, losses
@@ -77,18 +78,7 @@ def undo(take: Take, layout: Layout) -> None:
     for path in (row, *rewritten):
         aside(path).unlink(missing_ok=True)
     for folder in {row.parent, layout.data(take.number).parent, *(path.parent for path in take.cameras.files.values())}:
-        _remove_empty(folder, layout)
-
-
-def _remove_empty(folder: Path, layout: Layout) -> None:
-    while folder not in (layout.root, layout.meta):
-        try:
-            folder.rmdir()
-        except FileNotFoundError:
-            pass
-        except OSError:  # not empty
-            return
-        folder = folder.parent
+        remove_empty(folder, layout)
 
 
 def _row(take: Take, told: Described) -> rows.EpisodeRow:
