@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from quickdraw.core.resample import Displacement
 from quickdraw.errors import Fault
 
 Float32 = npt.NDArray[np.float32]
+Depth = npt.NDArray[np.uint16]  # `(H, W)` [mm], 0 where nothing is known
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,12 +34,27 @@ class EpisodeKey:
 class FramePlan:
     """Which picture of a video each row shows: row i is the `frame_index[i]`-th decoded picture of `path`.
 
-    `frame_index` `(T,)` int64, non-decreasing; `pictures` is the number of pictures the file must hold, all told.
+    `frame_index` `(T,)` int64, non-decreasing; `pictures` is the number of pictures the file must hold, all told. They
+    are in the file's stream number `stream`, counted over all of it; None is its first video.
     """
 
     path: Path
     frame_index: Int64
     pictures: int
+    stream: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DepthPlan:
+    """Which frame of a depth video each row shows: the `frame_index[i]`-th of `frames()`, of -1 one that is all 0.
+
+    `frame_index` `(T,)` int64, non-decreasing; `frames` opens the file anew and yields each of its `pictures` frames.
+    """
+
+    path: Path
+    frame_index: Int64
+    pictures: int
+    frames: Callable[[], Iterator[Depth]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +87,8 @@ class EpisodePlan:
     `FramePlan.frame_index` of each shown camera. `provenance` is JSON-ready. `traits` must agree across a build,
     `content_digest` must not: it stands for what was recorded, whatever it is called and however it is written down.
     `warnings` are what the user should know of it, though nothing is wrong. `looks` stands for size and time of every
-    file it was planned from, as `Source.looks` tells them.
+    file it was planned from, as `Source.looks` tells them. `reading` is what its rows are read by besides `row_files`,
+    `holds` what a source settles features and cameras by; both are JSON-ready.
     """
 
     key: EpisodeKey
@@ -88,6 +105,8 @@ class EpisodePlan:
     content_digest: str = ""
     warnings: tuple[str, ...] = ()
     looks: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    holds: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def frames(self) -> int:
