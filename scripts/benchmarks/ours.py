@@ -79,7 +79,9 @@ def task_of(tree: Path) -> Task:
     source = settings.source
     assert isinstance(source, BlockStack)
     files = sorted(_files(source), key=lambda file: (-file.pictures, file.run, file.camera))
-    return Task(tuple(files), settings.encoding, source.rate_hz)
+    encoding = settings.encodings[source.cameras[0]]
+    assert isinstance(encoding, Encoding)
+    return Task(tuple(files), encoding, source.rate_hz)
 
 
 def _files(source: BlockStack) -> Iterator[CameraFile]:

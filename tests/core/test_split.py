@@ -1,17 +1,29 @@
-"""Campaigns to splits, and the longest episodes to val, against the vectors of the specification and brute force."""
+"""Campaigns to splits, and episodes to val, against the vectors of the specification and brute force."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from quickdraw.core.episode import EpisodeKey
-from quickdraw.core.split import POOL, SplitRule, assign_campaigns, eval_name, longest_to_val, make_splits
+from quickdraw.core.split import (
+    POOL,
+    SplitRule,
+    ValRule,
+    assign_campaigns,
+    eval_name,
+    first_to_val,
+    in_random_order,
+    longest_first,
+    make_splits,
+)
 from quickdraw.errors import Refused
 
 CONFIG = OmegaConf.load(Path(__file__).resolve().parents[2] / "configs" / "processor" / "block_stack.yaml")
@@ -23,6 +35,8 @@ def rule(
     eval_globs: tuple[str, ...] | None = None,
     exclude_globs: tuple[str, ...] | None = None,
     val_runs: tuple[str, ...] = (),
+    val_rule: ValRule = "longest",
+    seed: int = 0,
 ) -> SplitRule:
     """The shipped defaults, but for what is given."""
     return SplitRule(
@@ -31,7 +45,17 @@ def rule(
         eval_globs=tuple(CONFIG.eval_globs) if eval_globs is None else eval_globs,
         exclude_globs=tuple(CONFIG.exclude_globs) if exclude_globs is None else exclude_globs,
         val_runs=val_runs,
+        val_rule=val_rule,
+        seed=seed,
     )
+
+
+def longest_to_val(lengths: Sequence[int], frac: float, floor: int) -> tuple[int, ...]:
+    return first_to_val(lengths, longest_first(lengths), frac, floor)
+
+
+def pool_of(lengths: Sequence[int], task: str = "a") -> dict[EpisodeKey, int]:
+    return {EpisodeKey(task, f"episode_{number:06d}"): rows for number, rows in enumerate(lengths, 1)}
 
 
 def keys(*names: str) -> list[EpisodeKey]:
@@ -211,3 +235,90 @@ def test_every_episode_that_is_not_excluded_is_in_exactly_one_split(frames: dict
     listed = [key for split in splits for key in split.episodes]
     assert sorted(listed) == sorted(key for key in frames if key.campaign != "_rt")
     assert all(split.episodes == tuple(sorted(split.episodes)) and split.episodes for split in splits)
+
+
+LENGTHS = st.lists(st.integers(1, 500), min_size=2, max_size=30)
+
+
+def val_of(frames: dict[EpisodeKey, int], given: SplitRule) -> set[EpisodeKey]:
+    return {key for split in make_splits(frames, given) if split.name == "val" for key in split.episodes}
+
+
+@given(lengths=LENGTHS, hundredths=st.integers(1, 99), floor=st.integers(0, 6), seed=st.integers(0, 2**70))
+def test_a_random_val_is_the_closest_prefix_of_the_seeds_order(
+    lengths: list[int], hundredths: int, floor: int, seed: int
+) -> None:
+    order, n = np.random.default_rng(seed).permutation(len(lengths)).tolist(), len(lengths)
+    wanted = Fraction(hundredths, 100)
+    least = max(1, min(floor, n - 1))
+    off = [abs(Fraction(sum(lengths[i] for i in order[:k]), sum(lengths)) - wanted) for k in range(least, n)]
+    expected = set(order[: least + off.index(min(off))])
+    frames = pool_of(lengths)
+    chosen = val_of(frames, rule(hundredths / 100, floor, val_rule="random", seed=seed))
+    assert chosen == {key for i, key in enumerate(sorted(frames)) if i in expected}
+
+
+@given(lengths=LENGTHS, frac=st.floats(0.001, 0.999), floor=st.integers(0, 40), seed=st.integers(0, 2**32))
+def test_a_random_split_parts_the_pool_and_leaves_neither_side_empty(
+    lengths: list[int], frac: float, floor: int, seed: int
+) -> None:
+    frames, given_rule = pool_of(lengths), rule(frac, floor, val_rule="random", seed=seed)
+    train, val = make_splits(frames, given_rule)
+    assert train.episodes
+    assert len(val.episodes) >= max(1, min(floor, len(lengths) - 1))
+    assert sorted(train.episodes + val.episodes) == sorted(frames)
+    assert make_splits(dict(reversed(list(frames.items()))), given_rule) == (
+        train,
+        val,
+    )  # whatever the order they came in
+
+
+def test_a_seed_gives_the_same_order_wherever_it_is_drawn() -> None:
+    """Another order would move episodes between the splits of a dataset that is built again."""
+    assert in_random_order(8, 0) == [2, 4, 3, 6, 5, 0, 1, 7]
+    assert in_random_order(5, 7) == [2, 0, 4, 1, 3]
+    assert sorted(in_random_order(1000, 3)) == list(range(1000))
+
+
+def test_different_seeds_choose_different_episodes_and_each_episode_about_equally_often() -> None:
+    frames, times = pool_of([100] * 20), dict.fromkeys(pool_of([100] * 20), 0)
+    for seed in range(1000):
+        for key in val_of(frames, rule(0.1, 0, val_rule="random", seed=seed)):
+            times[key] += 1
+    assert sum(times.values()) == 2000
+    assert all(60 <= count <= 140 for count in times.values())  # 100 expected, 9.5 is one standard deviation
+
+
+def test_a_random_val_does_not_take_the_longest() -> None:
+    frames = pool_of([1000, 900, *[100] * 40])
+    longest = val_of(frames, rule(0.1, 0))
+    assert {frames[key] for key in longest} == {1000}
+    assert any(val_of(frames, rule(0.1, 0, val_rule="random", seed=seed)) != longest for seed in range(3))
+
+
+def test_held_out_and_frozen_episodes_are_as_with_any_rule() -> None:
+    frames = pool_of([10] * 6) | pool_of([20] * 3, "campaign8-p")
+    chosen = make_splits(frames, rule(0.5, 0, val_rule="random", seed=5))
+    assert [split.name for split in chosen] == ["train", "val", "eval_p"]
+    assert {key.campaign for split in chosen[:2] for key in split.episodes} == {"a"}
+    frozen = rule(0.5, 0, val_runs=("a/episode_000002",), val_rule="random", seed=5)
+    assert val_of(frames, frozen) == {EpisodeKey("a", "episode_000002")}
+
+
+@pytest.mark.parametrize("val_rule", ["longest", "random"])
+def test_without_a_floor_a_pool_of_one_goes_to_train_alone(val_rule: ValRule) -> None:
+    frames = pool_of([10]) | pool_of([20], "campaign8-p")
+    splits = make_splits(frames, rule(0.1, 0, val_rule=val_rule))
+    assert [(split.name, [str(key) for key in split.episodes]) for split in splits] == [
+        ("train", ["a/episode_000001"]), ("eval_p", ["campaign8-p/episode_000001"])
+    ]  # fmt: skip
+    assert len(val_of(pool_of([10, 10]), rule(0.1, 0, val_rule=val_rule))) == 1
+    with pytest.raises(Refused, match=r"found 1 \(a/episode_000001\), expected at least 2, one for train, one for val"):
+        make_splits(frames, rule(0.1, 1, val_rule=val_rule))
+    with pytest.raises(Refused, match=r"pooled runs: found 0 \(none\), expected at least 1, for train"):
+        make_splits(pool_of([20], "campaign8-p"), rule(0.1, 0, val_rule=val_rule))
+
+
+def test_the_only_episode_of_a_pool_cannot_be_frozen_to_val() -> None:
+    with pytest.raises(Refused, match="val_runs: found every pooled run"):
+        make_splits(pool_of([10]), rule(0.1, 0, val_runs=("a/episode_000001",)))

@@ -50,7 +50,7 @@ def settings_of(tree: Path, *arguments: str) -> Settings:
 
 
 def planned(runs: Five, *arguments: str) -> BuildPlan:
-    return make_plan(settings_of(runs[ONE].tree, *arguments), Inline(), PlainProgress())
+    return make_plan(settings_of(runs[ONE].tree, *arguments), Inline(), PlainProgress())[0]
 
 
 def refusal(runs: Five, *arguments: str) -> Refused:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,12 @@ import pytest
 from omegaconf import OmegaConf
 
 import quickdraw.data.config as config_module
-from quickdraw.data.config import (
-    Config,
-    commented_options,
-    config_folder,
-    group_names,
-    help_lines,
-    option_names,
-    parse,
-)
-from quickdraw.data.processors import block_stack, main
+from quickdraw.data.block_stack_ranges import block_stack_faults
+from quickdraw.data.config import config_folder, group_names, option_kinds, option_names, parse
+from quickdraw.data.help_text import commented_options, help_lines
+from quickdraw.data.options import SOURCES, Config
+from quickdraw.data.pooled_ranges import pooled_faults
+from quickdraw.data.processors import PROCESSORS, block_stack, main
 from quickdraw.errors import Refused
 from quickdraw.video.codecs import H264
 
@@ -48,9 +43,9 @@ VALUES = {
 @pytest.fixture(scope="module", autouse=True)
 def composed_once() -> Iterator[None]:
     """Hydra takes a third of a second to compose what is the same for the same groups: here it does so once."""
-    known: dict[str, Config] = {}
+    known: dict[str, Config[Any]] = {}
 
-    def compose(chosen: dict[str, str]) -> Config:
+    def compose(chosen: dict[str, str]) -> Config[Any]:
         name = str(sorted(chosen.items()))
         if name not in known:
             known[name] = original(chosen)
@@ -62,7 +57,7 @@ def composed_once() -> Iterator[None]:
         yield
 
 
-def value_of(config: Config, name: str) -> Any:
+def value_of(config: Config[Any], name: str) -> Any:
     value: Any = config
     for part in name.split("."):
         value = getattr(value, part)
@@ -76,7 +71,7 @@ def refused(*arguments: str) -> str:
 
 
 def test_every_option_has_an_example_in_this_file() -> None:
-    assert set(VALUES) == set(option_names())
+    assert set(VALUES) == set(option_names("block_stack"))
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -283,7 +278,7 @@ def test_a_misspelt_option_is_refused_with_the_nearest_and_all_valid_names(
     text = refused(PROCESSOR, argument)
     assert text.startswith(f"command line: option: found {named} (did you mean ")
     assert meant in text.partition("?)")[0]
-    assert f"expected one of {', '.join(option_names())}; override: --help explains every option" in text
+    assert f"expected one of {', '.join(option_names('block_stack'))}; override: --help explains every option" in text
 
 
 def test_every_misspelt_option_and_every_wrong_kind_is_reported_together() -> None:
@@ -325,37 +320,34 @@ def yaml_files() -> list[Path]:
 
 
 def leaves(value: Any, prefix: str = "") -> Iterator[str]:
+    """Dotted names; an empty object stands for one of any name."""
     if isinstance(value, dict):
-        for name, inner in value.items():
+        for name, inner in (value or {"<name>": None}).items():
             yield from leaves(inner, f"{prefix}{name}.")
     else:
         yield prefix.removesuffix(".")
 
 
-def schema_leaves(kind: Any, prefix: str = "") -> Iterator[str]:
-    for entry in fields(kind):
-        default = getattr(kind, entry.name)
-        if is_dataclass(default):
-            yield from schema_leaves(default, f"{prefix}{entry.name}.")
-        else:
-            yield f"{prefix}{entry.name}"
+def test_there_is_a_yaml_a_schema_and_a_function_of_every_processor() -> None:
+    assert group_names("processor") == sorted(SOURCES) == sorted(PROCESSORS)
 
 
-def test_schema_and_yaml_have_the_same_keys() -> None:
-    found = set(leaves(OmegaConf.to_container(OmegaConf.load(config_folder() / "build.yaml"))))
-    for path in (config_folder() / "processor").glob("*.yaml"):
-        assert path.read_text().startswith("# @package source\n")
-        found |= set(leaves(OmegaConf.to_container(OmegaConf.load(path)), "source."))
-    assert found == set(schema_leaves(Config()))
+@pytest.mark.parametrize("processor", group_names("processor"))
+def test_schema_and_yaml_have_the_same_keys(processor: str) -> None:
+    path = config_folder() / "processor" / f"{processor}.yaml"
+    assert path.read_text().startswith("# @package source\n")
+    found = [*leaves(OmegaConf.to_container(OmegaConf.load(path)), "source."),
+             *leaves(OmegaConf.to_container(OmegaConf.load(config_folder() / "build.yaml")))]  # fmt: skip
+    assert sorted(found) == sorted(option_kinds(processor))
 
 
 @pytest.mark.parametrize("processor", group_names("processor"))
 @pytest.mark.parametrize("executor", group_names("executor"))
-def test_every_yaml_composes(processor: str, executor: str) -> None:
+def test_every_yaml_composes_and_every_default_is_in_its_range(processor: str, executor: str) -> None:
     command = parse([f"processor={processor}", f"executor={executor}", "source.dir=/d"])
-    name, config = command.processor, command.config
-    assert name == processor
-    block_stack(config)
+    assert (command.processor, command.executor) == (processor, executor)
+    check = {"block_stack": block_stack_faults, "pooled_episodes": pooled_faults}[processor]
+    assert check(command.config) == []
 
 
 @pytest.mark.parametrize("path", yaml_files(), ids=lambda path: path.name)
@@ -382,24 +374,43 @@ def test_the_defaults_are_the_specifications() -> None:
     assert settings.output == Path("datasets/x").absolute()
 
 
-def test_help_explains_every_option_with_its_default() -> None:
-    lines = list(help_lines())
-    text = "\n".join(lines)
-    config = parse([PROCESSOR]).config
-    for name in option_names():
+@pytest.mark.parametrize("processor", group_names("processor"))
+def test_help_explains_every_option_with_its_default(processor: str) -> None:
+    lines = list(help_lines(processor))
+    chosen = f"processor={processor}"
+    config = parse([chosen]).config
+    for name in option_names(processor):
         if name in ("processor", "executor"):
             shown = {"processor": "<required>", "executor": "local"}[name]
             assert lines[lines.index(f"  {name}={shown}") + 1].endswith(f": {', '.join(group_names(name))}")
             continue
         (at,) = [number for number, line in enumerate(lines) if line.startswith(f"  {name}=")]
         shown = lines[at].partition("=")[2]
-        if shown != str(value_of(config, name)):  # as one would type it, the default is itself
-            assert value_of(parse([PROCESSOR, f"{name}={shown}"]).config, name) == value_of(config, name)
+        if "<name>" in name:
+            assert shown == "[]"
+        elif shown != str(value_of(config, name)):  # as one would type it, the default is itself
+            assert value_of(parse([chosen, f"{name}={shown}"]).config, name) == value_of(config, name)
         assert lines[at + 1].startswith("      ")
         assert len(lines[at + 1].split()) >= 3
+    (other,) = {*group_names("processor")} - {processor}
+    assert f"{processor} options" in lines
+    assert f"{other} options" not in lines
+
+
+def test_help_has_every_processors_options_under_its_name_and_says_how_it_ends() -> None:
+    lines = list(help_lines())
+    headings = [lines.index(heading) for heading in
+                ("options of every build", "block_stack options", "pooled_episodes options")]  # fmt: skip
+    assert headings == sorted(headings)
+    parts = [lines[start:end] for start, end in zip(headings, [*headings[1:], None], strict=True)]
+    for processor, part in zip(("block_stack", "pooled_episodes"), parts[1:], strict=True):
+        told = [line.strip().partition("=")[0] for line in part if line.startswith("  source.")]
+        assert sorted(told) == sorted(name for name in option_kinds(processor) if name.startswith("source."))
+    text = "\n".join(lines)
     assert "0 done; 1 a failure of ours; 2 input or command refused, nothing touched; 130 interrupted" in text
     assert "[Hz]" in text
     assert "[px]" in text
+    assert "--help +processor=<name>" in text
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["+processor=nothing", "--help"], ["+source.drr=1", "-h"]])
@@ -408,15 +419,28 @@ def test_help_is_given_whatever_else_is_on_the_line(arguments: list[str], capsys
     assert capsys.readouterr().out == "\n".join(help_lines()) + "\n"
 
 
-def test_the_readme_lists_every_option_with_its_default() -> None:
+@pytest.mark.parametrize("plus", ["", "+", "++"])
+def test_help_of_one_processor_is_its_alone(plus: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help", f"{plus}processor=pooled_episodes"]) == 0
+    assert capsys.readouterr().out == "\n".join(help_lines("pooled_episodes")) + "\n"
+
+
+@pytest.mark.parametrize("processor", group_names("processor"))
+def test_the_readme_lists_every_option_with_its_default(processor: str) -> None:
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-    defaults = {name: default for prefix, path in (("", "build.yaml"), ("source.", "processor/block_stack.yaml"))
+    defaults = {name: default for prefix, path in (("", "build.yaml"), ("source.", f"processor/{processor}.yaml"))
                 for name, default, _ in ((f"{prefix}{n}", d, c) for n, d, c in commented_options(
                     (config_folder() / path).read_text().splitlines()))}  # fmt: skip
-    for name in option_names():
+    for name in option_names(processor):
         (row,) = [line for line in readme.splitlines() if line.startswith(f"| `{name}` |")]
-        if defaults.get(name, "null") != "null" and name != "source.cameras":
-            assert f"`{defaults[name]}`" in row
+        if defaults.get(name, "null") != "null" and name not in ("source.cameras", "source.slots.<name>"):
+            assert f"`{defaults[name]}`" in row.split("|")[2]
+
+
+def test_the_readme_lists_no_option_there_is_not() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    rows = re.findall(r"^\| `((?:source|output)\.[^`]+|dry_run)` \|", readme, re.MULTILINE)
+    assert sorted(rows) == sorted(option_kinds())
 
 
 @pytest.mark.parametrize(

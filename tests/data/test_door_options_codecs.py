@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from quickdraw.data.block_stack_ranges import block_stack_faults
 from quickdraw.data.config import parse
 from quickdraw.data.processors import block_stack
-from quickdraw.data.ranges import range_faults
 from quickdraw.errors import Refused
 from quickdraw.pipeline.build import build
 from quickdraw.pipeline.disk import estimated_bytes
@@ -25,6 +25,7 @@ from quickdraw.pipeline.verify.verify import verify
 from quickdraw.video.checksums import read_packets
 from quickdraw.video.codecs import CODECS
 from quickdraw.video.decoding import as_rgb, pictures
+from quickdraw.video.encoding import Encoding
 
 type Five = dict[str, Any]
 type Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -37,7 +38,7 @@ def settings_of(tree: Path, *arguments: str) -> Settings:
 
 def built(tree: Path, output: Path, *arguments: str) -> Path:
     settings = settings_of(tree, f"output.dir={output}", "source.hw=[32,64]", f"source.cameras=[{CAMERA}]", *arguments)
-    assert build(make_plan(settings, Inline(), PlainProgress()), settings, Inline(), PlainProgress())
+    assert build(*make_plan(settings, Inline(), PlainProgress()), Inline(), PlainProgress())
     return output
 
 
@@ -48,7 +49,10 @@ def refused(*arguments: str) -> str:
 
 
 def test_the_default_is_h264_with_its_measured_crf_and_preset() -> None:
-    encoding = settings_of(Path("/d")).encoding
+    encodings = settings_of(Path("/d")).encodings
+    assert set(encodings) == {"scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top"}
+    encoding = encodings[CAMERA]
+    assert all(other == encoding for other in encodings.values())
     assert (encoding.codec, encoding.crf, encoding.preset, encoding.gop) == ("h264", 15, "veryfast", 5)
 
 
@@ -62,9 +66,11 @@ def test_a_codec_alone_brings_its_own_crf_and_preset_and_either_may_be_given(cod
         ([f"source.video.preset={own.presets[8]}"], own.crf, own.presets[8]),
     ):
         settings = settings_of(Path("/d"), option, *given)
-        assert (settings.encoding.codec, settings.encoding.crf, settings.encoding.preset) == (codec, crf, preset)
+        encoding = settings.encodings[CAMERA]
+        assert isinstance(encoding, Encoding)
+        assert (encoding.codec, encoding.crf, encoding.preset) == (codec, crf, preset)
         assert settings.content["video"] == {"codec": codec, "crf": crf, "preset": preset, "gop": 5}
-        info = settings.dataset_spec().video_info
+        info = settings.dataset_spec().camera_specs[0].video_info
         assert (info["video.codec"], info["video.crf"], info["video.preset"]) == (codec, crf, preset)
 
 
@@ -72,9 +78,9 @@ def test_a_codec_alone_brings_its_own_crf_and_preset_and_either_may_be_given(cod
 def test_every_preset_and_both_ends_of_a_codecs_crf_are_in_its_range(codec: str) -> None:
     own, config = CODECS[codec], parse(["processor=block_stack", "source.dir=/d", f"source.video.codec={codec}"]).config
     for config.source.video.crf in (own.best_crf, own.worst_crf):
-        assert range_faults(config) == []
+        assert block_stack_faults(config) == []
     for config.source.video.preset in own.presets:
-        assert range_faults(config) == []
+        assert block_stack_faults(config) == []
 
 
 @pytest.mark.parametrize(
@@ -105,10 +111,12 @@ def test_what_a_codec_does_not_know_is_refused_with_what_it_knows(
 
 def test_each_codecs_disk_is_estimated_by_its_own_figures(five: Five) -> None:
     settings = settings_of(next(iter(five.values())).tree)
-    plan = make_plan(settings, Inline(), PlainProgress())
+    plan, _ = make_plan(settings, Inline(), PlainProgress())
 
     def estimate(codec: str, crf: int) -> int:
-        return estimated_bytes(plan, replace(settings, encoding=replace(settings.encoding, codec=codec, crf=crf)))
+        encodings = {name: replace(each, codec=codec, crf=crf) for name, each in settings.encodings.items()
+                     if isinstance(each, Encoding)}  # fmt: skip
+        return estimated_bytes(plan, replace(settings, encodings=encodings))
 
     pictures = 4 * sum(episode.frames for episode in plan.episodes.values())
     for codec, own in CODECS.items():

@@ -28,7 +28,7 @@ LISTING = dict[str, tuple[int, int, str]]
 
 def plan(tree: Path, *arguments: str) -> BuildPlan:
     config = parse(["processor=block_stack", f"source.dir={tree}", *arguments]).config
-    return make_plan(block_stack(config), Inline(), PlainProgress())
+    return make_plan(block_stack(config), Inline(), PlainProgress())[0]
 
 
 def split_runs(built: BuildPlan) -> dict[str, list[str]]:

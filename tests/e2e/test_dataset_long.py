@@ -55,6 +55,9 @@ class Lengths:
     def planning(self) -> dict[str, Any]:
         return {}
 
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
     def plan(self, key: EpisodeKey) -> EpisodePlan:
         seconds = int(key.run.removeprefix("recording_"))
         return EpisodePlan(key, key.campaign, Grid(0, RATE, seconds * RATE), float(seconds), {}, (), {}, {}, {}, {})
@@ -78,14 +81,14 @@ def plan_of(*seconds: int) -> BuildPlan:
         name="long",
         source=Lengths(seconds),
         rule=SplitRule(0.1, 2, (), ()),
-        encoding=Encoding(144, 192, RATE, crf=18, preset="veryfast", gop=2),
+        encodings={CAMERA: Encoding(144, 192, RATE, crf=18, preset="veryfast", gop=2)},
         cubes=None,
         stats="train",
         max_runs_per_campaign=0,
         output=Path("nowhere"),
         content={},
     )
-    return make_plan(settings, Inline(), Silent())
+    return make_plan(settings, Inline(), Silent())[0]
 
 
 def test_an_episode_beyond_lerobots_float32_clock_is_named_in_the_plan() -> None:

@@ -56,7 +56,7 @@ def built(tree: Path, *options: str) -> list[str]:
     """What was encoded and joined, in order."""
     given = ["processor=block_stack", f"source.dir={tree}", f"output.dir={tree.parent / 'd'}", *OPTIONS, *options]
     settings, executor = block_stack(parse(given).config), Telling()
-    build(make_plan(settings, Inline(), PlainProgress()), settings, executor, PlainProgress())
+    build(*make_plan(settings, Inline(), PlainProgress()), executor, PlainProgress())
     return executor.told
 
 

@@ -17,6 +17,7 @@ from quickdraw.core.cubes import CubeRule
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.core.hues import COLOURS
 from quickdraw.data.block_stack import BlockStack
+from quickdraw.formats.campaign.layout import CAMERAS
 from quickdraw.pipeline.digests import FileDigest, digest
 from quickdraw.pipeline.fragments import Fragment
 from quickdraw.pipeline.mapping import Made, PicturesTask, RowsTask, Workshop, map_tasks, run_task
@@ -44,14 +45,15 @@ def plan(source: BlockStack) -> EpisodePlan:
 
 
 def workshop(source: BlockStack, store: Path, encoding: Encoding = ENCODING, rule: CubeRule | None = None) -> Workshop:
-    return Workshop(source, encoding, rule, PartStore(store), Published(store / "nothing published"))
+    encodings = dict.fromkeys(CAMERAS, encoding)
+    return Workshop(source, encodings, rule, PartStore(store), Published(store / "nothing published"))
 
 
 def fragment(shop: Workshop, plan: EpisodePlan) -> Fragment:
     """The episode whose parts a workshop makes, named from the files themselves."""
     files = {file: digest(shop.source.path(KEY, file)) for file in (*plan.row_files, *plan.videos.values())}
     clips = {
-        camera: clip_fingerprint(files[video], plan.frame_digests[camera], shop.encoding)
+        camera: clip_fingerprint(files[video], plan.frame_digests[camera], shop.encodings[camera])
         for camera, video in plan.videos.items()
     }
     tracks = {c: track_fingerprint(clips[c], shop.cubes.thresholds) for c in shop.cubes.cameras} if shop.cubes else {}

@@ -59,8 +59,8 @@ def source(film: Film, synthetic: ModuleType, once: Once) -> Path:
     from quickdraw.formats.lerobot.schema import Limits
 
     def make(folder: Path) -> None:
-        spec = synthetic.dataset_spec(Limits(video_s=1), height_px=film.height, width_px=film.width,
-                                      video_info=film.encoding.info())  # fmt: skip
+        size_px = film.height, film.width
+        spec = synthetic.dataset_spec(Limits(video_s=1), size_px=size_px, encoding=film.encoding)
         for split, told in EPISODES.items():
             episodes = []
             for number, (rows, shown) in enumerate(told):

@@ -37,7 +37,7 @@ def plain(film: Any, synthetic: ModuleType, once: Callable[[str, Callable[[Path]
     """A dataset of two splits of one short episode each."""
 
     def make(folder: Path) -> None:
-        spec = synthetic.dataset_spec(height_px=film.height, width_px=film.width, video_info=film.encoding.info())
+        spec = synthetic.dataset_spec(size_px=(film.height, film.width), encoding=film.encoding)
         for split in ("train", "val"):
             episode = synthetic.fake_episode(0, 12, folder / "clips" / split)
             for camera in CAMERAS:

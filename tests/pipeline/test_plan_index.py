@@ -52,7 +52,7 @@ def settings_of(tree: Path, *options: str) -> Settings:
 def planned(tree: Path, *options: str) -> tuple[BuildPlan, Sequence[str]]:
     """The plan, and which runs were read for it."""
     asked = Asked()
-    plan = make_plan(settings_of(tree, *options), asked, PlainProgress())
+    plan, _ = make_plan(settings_of(tree, *options), asked, PlainProgress())
     return plan, [str(key) for key in asked.keys]
 
 

@@ -42,7 +42,7 @@ class Place:
         given = ["+processor=block_stack", f"+source.dir={self.tree}", f"+output.dir={self.output}",
                  "+source.hw=[48,64]", "+source.video.preset=ultrafast", CUBED, *options]  # fmt: skip
         settings, progress = block_stack(parse(given).config), PlainProgress()
-        if not build(make_plan(settings, Inline(), progress), settings, Inline(), progress):
+        if not build(*make_plan(settings, Inline(), progress), Inline(), progress):
             return "up to date"
         return next(line for line in progress.lines if NEW in line)
 
@@ -314,7 +314,7 @@ def test_finished_parts_count_as_disk_that_is_not_needed_again(place: Place, mon
     """A build that a full disk ended could else never go on."""
     settings = block_stack(parse(["+processor=block_stack", f"+source.dir={place.tree}", f"+output.dir={place.output}"])
                            .config)  # fmt: skip
-    plan = make_plan(settings, Inline(), PlainProgress())
+    plan, settings = make_plan(settings, Inline(), PlainProgress())
     shutil.rmtree(place.output)
     needed = estimated_bytes(plan, settings)
     monkeypatch.setattr("quickdraw.pipeline.disk.free_bytes", lambda output: needed * 3 // 4)

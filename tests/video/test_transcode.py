@@ -368,3 +368,12 @@ def test_damage_before_the_first_wanted_picture_is_found_too(tmp_path: Path, hun
     path.write_bytes(data)
     with pytest.raises(VideoError, match=r"damaged\.mp4: found picture [1-5]\d: "):
         transcode(plan_of(path, [99], 100), tmp_path / "clip.mp4", SMALL)
+
+
+def test_the_stream_of_that_number_is_shown(tmp_path: Path, hundred: Callable[[], Path], tools: Tools) -> None:
+    first, both = tools.encode(tmp_path / "first.mp4", tools.numbered(7), *tools.x264), tmp_path / "both.mkv"
+    tools.ffmpeg("-i", str(first), "-i", str(hundred()), "-map", "0:v", "-map", "1:v", "-c", "copy", str(both))
+    for stream, rows, count in ((None, [0, 6], 7), (0, [5], 7), (1, [3, 77, 99], 100)):
+        target = tmp_path / "clip.mp4"
+        transcode(FramePlan(both, np.array(rows, np.int64), count, stream), target, SMALL)
+        assert tools.read_numbers(tools.decode(target, 48, 80)) == rows

@@ -15,15 +15,22 @@ from quickdraw.cli.outcomes import REFUSED, exit_codes
 if TYPE_CHECKING:
     from quickdraw.pipeline.plan import Survey
     from quickdraw.pipeline.progress import Meter, Progress
-    from quickdraw.pipeline.settings import Settings
 
-_Tree = Annotated[Path, typer.Argument(help="Raw campaign tree: <tree>/<campaign>/recording_*/")]
-_Overrides = Annotated[list[str] | None, typer.Argument(help="Options of a build, as +source.on_bad_run=skip.")]
+_Tree = Annotated[
+    Path,
+    typer.Argument(help="Raw campaign tree, <tree>/<campaign>/recording_*/; a pooled task, or the folder of several."),
+]
+_Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Options of a build, as +source.on_bad_run=skip; +processor=<name> where the tree does not tell."
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 def inspect(tree: _Tree, overrides: _Overrides = None, *, as_json: _Json = False) -> None:
-    """Show what would be built from a raw tree, and every fault of every run. Nothing is written, no picture decoded.
+    """Show what would be built from raw recordings, and every fault of each. Nothing is written, no picture decoded.
 
     Exit code 0 where a build would begin, 2 where it would be refused, 1 when something fails, 130 when interrupted.
     """
@@ -39,9 +46,9 @@ def _print_words(tree: Path, overrides: Sequence[str]) -> None:
     from quickdraw.pipeline.progress import for_this_output
 
     progress = for_this_output()
-    found, settings = _surveyed(tree, overrides, progress)
+    found = _surveyed(tree, overrides, progress)
     # Where it would be refused, faults come below, with the rest.
-    for line in (*describe(found.plan, settings, with_faults=not found.faults), "", *episode_lines(found.plan)):
+    for line in (*describe(found.plan, found.settings, with_faults=not found.faults), "", *episode_lines(found.plan)):
         progress.note(line)
     if found.faults:
         raise Refused(found.faults, found.runs)
@@ -52,27 +59,30 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
     from quickdraw.errors import Refused
     from quickdraw.pipeline.inspection import as_document
     from quickdraw.pipeline.packed import Packed
-    from quickdraw.pipeline.plan import BuildPlan, Survey
+    from quickdraw.pipeline.plan import BuildPlan
 
     try:
-        found, _ = _surveyed(tree, overrides, _Silence())
+        found = _surveyed(tree, overrides, _Silence())
+        plan, faults, runs = found.plan, found.faults, found.runs
     except Refused as refused:  # there is no tree, or no such option
-        found = Survey(BuildPlan({}, Packed(), {}, (), (), (), ()), refused.faults, 0)
-    typer.echo(json.dumps(as_document(found), indent=2))
-    if found.faults:
+        plan, faults, runs = BuildPlan({}, Packed(), {}, (), (), (), ()), refused.faults, 0
+    typer.echo(json.dumps(as_document(plan, faults, runs), indent=2))
+    if faults:
         raise typer.Exit(REFUSED)
 
 
-def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> tuple[Survey, Settings]:
-    from quickdraw.data.config import parse
+def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> Survey:
+    from quickdraw.data.config import named_processor, parse
     from quickdraw.data.processors import EXECUTORS, PROCESSORS
+    from quickdraw.data.recognising import processor_of
     from quickdraw.pipeline.plan import survey
     from quickdraw.pipeline.plan_index import PlanIndex
 
-    command = parse(["processor=block_stack", f"source.dir={tree}", *overrides])
+    chosen = [] if named_processor(overrides) else [f"processor={processor_of(tree)}"]
+    command = parse([*chosen, f"source.dir={tree}", *overrides])
     settings = PROCESSORS[command.processor](command.config)
     with EXECUTORS[command.executor](command.config) as executor:
-        return survey(settings, executor, progress, PlanIndex(settings.source)), settings
+        return survey(settings, executor, progress, PlanIndex(settings.source))
 
 
 class _Silence:

@@ -69,8 +69,8 @@ def objects(
 def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:
     """What was given, over what the dataset was built with, over the defaults. Raises Refused."""
     from quickdraw.core.hues import CubeThresholds
-    from quickdraw.data.config import Cube
-    from quickdraw.data.ranges import cube_faults
+    from quickdraw.data.block_stack_ranges import cube_faults
+    from quickdraw.data.options import Cube
     from quickdraw.errors import Refused
     from quickdraw.pipeline.places import PROVENANCE
     from quickdraw.pipeline.trace import read_provenance

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from typing import Literal
+
+import numpy as np
 
 from quickdraw.core.episode import EpisodeKey
 from quickdraw.errors import Fault, Refused
 
 POOL = "pool"
+ValRule = Literal["longest", "random"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +22,10 @@ class SplitRule:
     """How episodes become splits.
 
     `eval_globs` name the campaigns that are a split of their own, verbatim; `exclude_globs`, which win, those left out,
-    and single runs as `campaign/run`; the rest is pooled and its longest episodes go to val. `val_frac` is val's share
-    of the pool's frames, `val_floor` the least number of val episodes. `val_runs` (`campaign/run`) freezes val instead.
+    and single runs as `campaign/run`; the rest is pooled, and the first of it by `val_rule` go to val: its longest
+    episodes, or those that come first in an order drawn with `seed`. `val_frac` is val's share of the pool's frames,
+    `val_floor` the least number of val episodes; with 0 a pool of one episode has no val. `val_runs` (`campaign/run`)
+    freezes val instead.
     """
 
     val_frac: float
@@ -27,6 +33,8 @@ class SplitRule:
     eval_globs: tuple[str, ...]
     exclude_globs: tuple[str, ...]
     val_runs: tuple[str, ...] = ()
+    val_rule: ValRule = "longest"
+    seed: int = 0
 
     def leaves_out(self, run: str) -> bool:
         """Whether a run, `campaign/run`, is excluded by itself: by a glob with a slash in it."""
@@ -79,16 +87,25 @@ def refuse_shared_names(assigned: Mapping[str, str | None]) -> None:
         raise Refused(faults)
 
 
-def longest_to_val(frames: Sequence[int], val_frac: float, floor: int) -> tuple[int, ...]:
-    """Positions of the val episodes, ascending: the longest ones, as many as come closest to `val_frac` of all frames.
+def longest_first(frames: Sequence[int]) -> list[int]:
+    """Positions of the episodes, the longest first, of equally long ones the earlier."""
+    return sorted(range(len(frames)), key=lambda i: (-frames[i], i))
 
-    Episodes are ordered by (-frames, position). Of the prefix sizes from `min(floor, n - 1)` to `n - 1` the one whose
-    share of frames is closest to `val_frac` is taken, the smaller on a tie, compared exactly. Needs n >= 2.
+
+def in_random_order(n: int, seed: int) -> list[int]:
+    """Positions 0 .. n - 1 in the order that NumPy's default generator draws for `seed`."""
+    return [int(i) for i in np.random.default_rng(seed).permutation(n)]
+
+
+def first_to_val(frames: Sequence[int], order: Sequence[int], val_frac: float, floor: int) -> tuple[int, ...]:
+    """Positions of the val episodes, ascending: the first of `order`, as many as come closest to `val_frac` of all.
+
+    Of the prefix sizes from `min(floor, n - 1)`, and at least 1, to `n - 1` the one whose share of frames is closest to
+    `val_frac` is taken, the smaller on a tie, compared exactly. Needs n >= 2.
     """
     n = len(frames)
     if n < 2:
         raise ValueError(f"val needs a pool of at least 2 episodes, got {n}")
-    order = sorted(range(n), key=lambda i: (-frames[i], i))
     total, wanted = sum(frames), Fraction(str(val_frac))
     prefix = [0]
     for i in order:
@@ -100,24 +117,33 @@ def longest_to_val(frames: Sequence[int], val_frac: float, floor: int) -> tuple[
 def make_splits(frames: Mapping[EpisodeKey, int], rule: SplitRule) -> tuple[Split, ...]:
     """Train, val, then the eval splits by name, from the frame counts of every episode that may be built.
 
-    Raises Refused when the pool has fewer than 2 episodes, or a frozen val run is not in the pool or takes all of it.
+    There is no val where one episode is pooled and `val_floor` is 0. Raises Refused when the pool has fewer than 2
+    episodes otherwise, or a frozen val run is not in the pool or takes all of it.
     """
     assigned = assign_campaigns({key.campaign for key in frames}, rule)
     pool = sorted(key for key in frames if assigned[key.campaign] == POOL)
     val = frozen_val(pool, rule.val_runs) if rule.val_runs else chosen_val(pool, frames, rule)
-    splits = [Split("train", tuple(k for k in pool if k not in val)), Split("val", tuple(k for k in pool if k in val))]
+    splits = [Split("train", tuple(k for k in pool if k not in val))]
+    if val:
+        splits.append(Split("val", tuple(k for k in pool if k in val)))
     for name in sorted({name for name in assigned.values() if name not in (None, POOL)}, key=str):
         splits.append(Split(str(name), tuple(sorted(k for k in frames if assigned[k.campaign] == name))))
     return tuple(splits)
 
 
 def chosen_val(pool: Sequence[EpisodeKey], frames: Mapping[EpisodeKey, int], rule: SplitRule) -> set[EpisodeKey]:
-    """Val by the longest-to-val rule."""
-    if len(pool) < 2:
+    """Val by the rule; none of a pool of one where no val is asked for."""
+    least = 1 if rule.val_floor == 0 else 2
+    if len(pool) < least:
         found = f"{len(pool)} ({', '.join(map(str, pool)) or 'none'})"
+        expected = "at least 1, for train" if least == 1 else "at least 2, one for train, one for val"
         option = "+source.dir=<tree> or +source.eval_globs=[...] or +source.exclude_globs=[...]"
-        raise Refused([Fault("source", "pooled runs", found, "at least 2, one for train, one for val", option=option)])
-    return {pool[i] for i in longest_to_val([frames[key] for key in pool], rule.val_frac, rule.val_floor)}
+        raise Refused([Fault("source", "pooled runs", found, expected, option=option)])
+    if len(pool) == 1:
+        return set()
+    lengths = [frames[key] for key in pool]
+    order = longest_first(lengths) if rule.val_rule == "longest" else in_random_order(len(pool), rule.seed)
+    return {pool[i] for i in first_to_val(lengths, order, rule.val_frac, rule.val_floor)}
 
 
 def frozen_val(pool: Sequence[EpisodeKey], val_runs: Sequence[str]) -> set[EpisodeKey]:

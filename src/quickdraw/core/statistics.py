@@ -15,6 +15,7 @@ import numpy.typing as npt
 from quickdraw.core.grid import Float64, Int64
 from quickdraw.core.order_statistics import between, ranks_around
 
+RGB_LEVELS: Float64 = np.arange(256) / 255
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 LEVELS = 256
 
@@ -79,25 +80,27 @@ def histogram(rgb: npt.NDArray[np.uint8]) -> Int64:
     return np.stack(counts).astype(np.int64)
 
 
-def of_histogram(counts: Int64, pictures: int) -> Statistics:
-    """Statistics in [0, 1] of all pixels counted in `(C, 256)` int64, taken from `pictures` pictures."""
-    level = np.arange(LEVELS) / (LEVELS - 1)
+def of_histogram(counts: Int64, pictures: int, level: Float64 = RGB_LEVELS) -> Statistics:
+    """Statistics of all pixels counted in `(C, N)` int64, taken from `pictures` pictures.
+
+    `level` `(N,)`, rising, is what each counted level is worth: colour, of 256 levels, is in [0, 1].
+    """
     total = counts.sum(axis=1)
     mean = (counts * level).sum(axis=1) / total
     variance = (counts * (level - mean[:, None]) ** 2).sum(axis=1) / total
     present = counts > 0
-    low, high = level[present.argmax(axis=1)], level[LEVELS - 1 - present[:, ::-1].argmax(axis=1)]
-    quantiles = [_quantile(counts, q) / (LEVELS - 1) for q in QUANTILES.values()]
+    low, high = level[present.argmax(axis=1)], level[len(level) - 1 - present[:, ::-1].argmax(axis=1)]
+    quantiles = [_quantile(counts, q, level) for q in QUANTILES.values()]
     return Statistics(low, high, mean, np.sqrt(variance), pictures, *quantiles)
 
 
-def _quantile(counts: Int64, q: float) -> Float64:
-    """Level at quantile q per channel of `(C, 256)` counts, as numpy's linear method gives it on the sorted pixels."""
+def _quantile(counts: Int64, q: float, level: Float64) -> Float64:
+    """Value at quantile q per channel of `(C, N)` counts, as numpy's linear method gives it on the sorted pixels."""
     result = []
     for channel in counts:
         cumulative = np.cumsum(channel)
         position = (int(cumulative[-1]) - 1) * q
-        below, above = (int(np.searchsorted(cumulative, rank, side="right")) for rank in _ranks(position))
+        below, above = (level[np.searchsorted(cumulative, rank, side="right")] for rank in _ranks(position))
         result.append(below + (above - below) * (position - np.floor(position)))
     return np.array(result, np.float64)
 

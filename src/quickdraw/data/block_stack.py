@@ -86,6 +86,18 @@ class BlockStack:
         options = {"rate_hz": self.rate_hz, "cameras": self.cameras, "acceptance": asdict(self.acceptance)}
         return {"version": PLAN_VERSION, **options}
 
+    def reading(self) -> Mapping[str, Any]:
+        """Nothing: rows follow from the run and its grid."""
+        return {}
+
+    def about(self) -> Mapping[str, Any]:
+        """Nothing: each run tells of itself."""
+        return {}
+
+    def notes(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
     def looks(self, key: EpisodeKey) -> str:
         """Stands for size and time of every file that `plan` reads, or that there is none."""
         return _digest(self._file_stamps(key))

@@ -1,7 +1,7 @@
-"""The command's options: defaults from configs/, values from the command line, checked all at once.
+"""The command line: defaults from configs/, values from what was typed, checked all at once.
 
 Hydra composes the groups (`processor`, `executor`). Values do not go through its override grammar, which refuses paths
-such as `/data/a(b)` or `k=v`: they are taken verbatim and typed by the schema below. `x=`, `+x=` and `++x=` are one.
+such as `/data/a(b)` or `k=v`: they are taken verbatim and typed by `options`. `x=`, `+x=` and `++x=` are one.
 """
 
 from __future__ import annotations
@@ -10,99 +10,21 @@ import difflib
 import shlex
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING
-
+from quickdraw.data.options import SOURCES, Config, Output
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
-from quickdraw.video.codecs import CODECS
 
 COMMAND = "python -m quickdraw.data.processors"
 GROUPS = ("processor", "executor")
 DEFAULT_EXECUTOR = "local"
 DEFAULTS = "..."
-USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value ...]   (--help explains every option)"
-
-
-@dataclass
-class Video:
-    """How pictures are encoded."""
-
-    codec: str = MISSING
-    crf: int | None = MISSING
-    preset: str | None = MISSING
-    gop: int = MISSING
-
-    def resolve(self) -> None:
-        """Put the codec's own where no crf or preset is given; left as it is where there is no such codec."""
-        codec = CODECS.get(self.codec)
-        if codec is not None:
-            self.crf = codec.crf if self.crf is None else self.crf
-            self.preset = codec.preset if self.preset is None else self.preset
-
-
-@dataclass
-class Cube:
-    """What counts as a cube."""
-
-    min_value: float = MISSING
-    min_saturation: float = MISSING
-    peak_saturation: float = MISSING
-    min_area_px: float = MISSING
-    evidence_area_px: float = MISSING
-    evidence_share: float = MISSING
-
-
-@dataclass
-class BlockStackSource:
-    """Options of `+processor=block_stack`; defaults, units and reasons stand in configs/processor/block_stack.yaml."""
-
-    dir: str | None = MISSING
-    name: str = MISSING
-    target_hz: int = MISSING
-    hw: list[int] = MISSING
-    cameras: list[str] = MISSING
-    workers: int | None = MISSING
-    val_frac: float = MISSING
-    val_floor: int = MISSING
-    val_runs: list[str] = MISSING
-    val_from: str | None = MISSING
-    eval_globs: list[str] = MISSING
-    exclude_globs: list[str] = MISSING
-    max_runs_per_campaign: int = MISSING
-    on_bad_run: str = MISSING
-    require_green: bool = MISSING
-    allow_mixed_cameras: bool = MISSING
-    allow_mixed_control: bool = MISSING
-    allow_post_read: bool = MISSING
-    allow_simulated: bool = MISSING
-    allow_faults: list[str] = MISSING
-    min_coverage: float = MISSING
-    max_gap_s: float = MISSING
-    rehash: bool = MISSING
-    video: Video = field(default_factory=Video)
-    lerobot_stats: str = MISSING
-    objects: str = MISSING
-    cube: Cube = field(default_factory=Cube)
-
-
-@dataclass
-class Output:
-    """Where the dataset goes."""
-
-    dir: str | None = MISSING
-
-
-@dataclass
-class Config:
-    """One command, whole. A key that configs/ does not give is an error, not a zero."""
-
-    source: BlockStackSource = field(default_factory=BlockStackSource)
-    output: Output = field(default_factory=Output)
-    dry_run: bool = MISSING
+NAME = "<name>"  # ends an option of which there may be one a name
+# What an option may be typed as instead: the option itself, and what each of the short form's values stands for there.
+SHORT = {"source.depth": ("source.depth.mode", {"true": "lossless", "false": "none"})}
 
 
 @dataclass(frozen=True)
@@ -111,7 +33,7 @@ class Command:
 
     processor: str
     executor: str
-    config: Config
+    config: Config[Any]
     given: frozenset[str]
 
 
@@ -129,98 +51,151 @@ def group_names(group: str) -> list[str]:
 
 def parse(arguments: Sequence[str]) -> Command:
     """The command line, typed. Raises Refused with everything that is wrong."""
-    given, faults = _split_arguments(arguments)
-    chosen = {"executor": DEFAULT_EXECUTOR} | {name: value for name, value in given.items() if name in GROUPS}
+    typed, faults = _split_arguments(arguments)
+    chosen = {"executor": DEFAULT_EXECUTOR} | {name: value for name, value in typed.items() if name in GROUPS}
     if "processor" not in chosen:
         faults.append(_fault("processor", "none", f"one of {', '.join(group_names('processor'))}", "+processor=<name>"))
     for group, name in chosen.items():
         if name not in group_names(group):
             faults.append(_fault(group, repr(name), f"one of {', '.join(group_names(group))}", f"+{group}=<name>"))
-    config = Config() if faults else _compose(chosen)
-    for name, text in given.items():
+    processor, values = chosen.get("processor"), dict[str, Any]()
+    for name, text in typed.items():
         if name not in GROUPS:
-            faults += _set(config, name, text)
+            try:
+                option, value = _valued(name, text, processor)
+                if option != name and option in typed:
+                    raise Refused([_twice(name, f"+{name}={text}", f"+{option}={typed[option]}")])
+                values[option] = value
+            except Refused as refused:
+                faults += refused.faults
     if faults:
         raise Refused(faults)
+    config = _compose(chosen)
+    for option, value in values.items():
+        _put(config, option, value)
     config.source.video.resolve()
-    return Command(chosen["processor"], chosen["executor"], config, frozenset(given))
+    return Command(chosen["processor"], chosen["executor"], config, frozenset(typed))
 
 
-def default_config(processor: str) -> Config:
+def default_config(processor: str) -> Config[Any]:
     """What every option of a processor is where none is given."""
     return _compose({"processor": processor, "executor": DEFAULT_EXECUTOR})
 
 
+def named_processor(arguments: Sequence[str]) -> str | None:
+    """The processor that is asked for, whatever else is; None where none is."""
+    return _split_arguments(arguments)[0].get("processor")
+
+
+def option_kinds(processor: str | None = None) -> dict[str, Any]:
+    """Every option, as it is typed, and the type of its value; of all processors where there is none of that name."""
+    sources = [SOURCES[processor]] if processor in SOURCES else list(SOURCES.values())
+    kinds = {name: kind for source in sources for name, kind in _kinds(source, "source.")}
+    return kinds | dict(_kinds(Output, "output.")) | {"dry_run": bool}
+
+
+def option_names(processor: str | None = None) -> list[str]:
+    """Every option and group, as they are typed."""
+    return [*GROUPS, *option_kinds(processor)]
+
+
+def _kinds(options: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, kind in typing.get_type_hints(options).items():
+        if is_dataclass(kind):
+            yield from _kinds(kind, f"{prefix}{name}.")
+        elif typing.get_origin(kind) is dict:
+            yield f"{prefix}{name}.{NAME}", typing.get_args(kind)[1]
+        else:
+            yield f"{prefix}{name}", kind
+
+
 def _split_arguments(arguments: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
-    given: dict[str, str] = {}
+    typed: dict[str, str] = {}
     faults: list[Fault] = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
         bare = name.removeprefix("+").removeprefix("+")
         if not equals or not bare:
             faults.append(_fault("argument", repr(argument), "+option=value", "--help lists the options"))
-        elif bare in given:
-            faults.append(_fault(bare, f"{given[bare]!r} and {value!r}", "one value", f"+{bare}=..."))
+        elif bare in typed:
+            faults.append(_twice(bare, repr(typed[bare]), repr(value)))
         else:
-            given[bare] = value
-    return given, faults
+            typed[bare] = value
+    return typed, faults
 
 
-def _compose(chosen: dict[str, str]) -> Config:
+def _compose(chosen: Mapping[str, str]) -> Config[Any]:
+    import msgspec
     from hydra import compose, initialize_config_dir
     from omegaconf import OmegaConf
 
     with initialize_config_dir(str(config_folder()), version_base="1.3"):
         composed = compose("build", [f"+{group}={name}" for group, name in chosen.items()])
-    typed = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), composed))
-    assert isinstance(typed, Config)
-    return typed
+    told: Any = OmegaConf.to_container(composed, resolve=True)
+    source = msgspec.convert(told["source"], SOURCES[chosen["processor"]])
+    return Config(source, msgspec.convert(told["output"], Output), msgspec.convert(told["dry_run"], bool))
 
 
-def _options(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, str, Any]]:
-    """(dotted name, object that holds it, attribute, type) of every option."""
-    hints = typing.get_type_hints(type(config))
-    for entry in fields(config):
-        value, name = getattr(config, entry.name), f"{prefix}{entry.name}"
-        if is_dataclass(value):
-            yield from _options(value, f"{name}.")
-        else:
-            yield name, config, entry.name, hints[entry.name]
+def _valued(name: str, text: str, processor: str | None) -> tuple[str, Any]:
+    """The option that is meant and its value. Raises Refused where there is none such."""
+    known = option_kinds(processor)
+    meant, words = SHORT.get(name, ("", {}))
+    if meant in known:
+        if text.lower() not in words:
+            raise Refused([_fault(name, repr(text), " or ".join(words), f"+{name}=...")])
+        return meant, words[text.lower()]
+    kind = known.get(name) or next((kind for option, kind in known.items() if _is_one(name, option)), None)
+    if kind is None or name.endswith(f".{NAME}"):
+        raise Refused([_unknown(name, processor)])
+    try:
+        return name, _typed(text, kind)
+    except ValueError:
+        raise Refused([_fault(name, repr(text), _kind_in_words(kind), f"+{name}=...")]) from None
 
 
-def option_names() -> list[str]:
-    """Every option and group, as they are typed."""
-    return [*GROUPS, *(name for name, *_ in _options(Config()))]
+def _is_one(name: str, option: str) -> bool:
+    """Whether `source.slots.front` is one of `source.slots.<name>`."""
+    prefix = option.removesuffix(NAME)
+    return prefix != option and name.startswith(prefix) and name != prefix
 
 
-def _set(config: Config, name: str, text: str) -> list[Fault]:
-    """Put one value in its place, or say why it has none."""
-    for known, holder, attribute, kind in _options(config):
-        if known == name:
-            try:
-                value = _typed(text, kind)
-                setattr(holder, attribute, _with_defaults(value, getattr(holder, attribute)))
-            except ValueError:
-                return [_fault(name, repr(text), _kind_in_words(kind), f"+{name}=...")]
-            return []
-    near = difflib.get_close_matches(name, option_names(), n=3, cutoff=0.5)
+def _unknown(name: str, processor: str | None) -> Fault:
+    """An option that does not exist, or is another processor's."""
+    names = option_names(processor)
+    others = [other for other in SOURCES if other != processor and name in option_kinds(other)]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     meant = f" (did you mean {' or '.join(near)}?)" if near else ""
-    return [_fault("option", f"{name}{meant}", f"one of {', '.join(option_names())}", "--help explains every option")]
+    hint = f" (an option of {' and '.join(others)})" if others else meant
+    return _fault("option", f"{name}{hint}", f"one of {', '.join(names)}", "--help explains every option")
+
+
+def _put(holder: Any, name: str, value: Any) -> None:
+    """One value in its place; in a list, `...` stands for the items that are there by default."""
+    first, _, rest = name.partition(".")
+    if isinstance(holder, dict):
+        holder[name] = value
+    elif rest:
+        _put(getattr(holder, first), rest, value)
+    else:
+        setattr(holder, first, _with_defaults(value, getattr(holder, first)))
 
 
 def _with_defaults(value: Any, default: Any) -> Any:
-    """In a list, `...` stands for the items that are there by default."""
     if isinstance(value, list) and DEFAULTS in value:
         at = value.index(DEFAULTS)
-        return [*value[:at], *default, *value[at + 1 :]]
+        return [*value[:at], *(default or ()), *value[at + 1 :]]
     return value
 
 
 def _typed(text: str, kind: Any) -> Any:
     """Text to a value of an annotated type; ValueError where it is none."""
     if isinstance(kind, types.UnionType):
-        inner = next(k for k in typing.get_args(kind) if k is not type(None))
-        return None if text == "null" else _typed(text, inner)
+        kinds = typing.get_args(kind)
+        if text == "null" and type(None) in kinds:
+            return None
+        lists = [each for each in kinds if typing.get_origin(each) is list]
+        plain = [each for each in kinds if each not in (*lists, type(None))]
+        return _typed(text, (lists if lists and text.startswith("[") else plain or lists)[0])
     if typing.get_origin(kind) is list:
         return [_typed(item, typing.get_args(kind)[0]) for item in _items(text)]
     if kind is bool:
@@ -242,52 +217,14 @@ def _items(text: str) -> list[str]:
 def _kind_in_words(kind: Any) -> str:
     if typing.get_origin(kind) is list:
         return f"a list of {_kind_in_words(typing.get_args(kind)[0])}s, as [a,b]"
-    words = {int: "whole number", float: "number", bool: "true or false", str: "text"}
     if isinstance(kind, types.UnionType):
-        return " or ".join("null" if k is type(None) else words[k] for k in typing.get_args(kind))
-    return words[kind]
+        return " or ".join(map(_kind_in_words, typing.get_args(kind)))
+    return {int: "whole number", float: "number", bool: "true or false", str: "text", type(None): "null"}[kind]
+
+
+def _twice(name: str, first: str, second: str) -> Fault:
+    return _fault(name, f"{first} and {second}", "one value", f"+{name}=...")
 
 
 def _fault(name: str, found: str, expected: str, option: str) -> Fault:
     return Fault(COMMAND_LINE, name, found, expected, option=option)
-
-
-def help_lines() -> Iterator[str]:
-    """Every option with its default and what configs/ says of it."""
-    yield USAGE
-    yield ""
-    yield "x=, +x= and ++x= mean the same; values are taken verbatim."
-    yield "lists are written [a,b]; ... in one stands for its default items."
-    yield ""
-    yield "  processor=<required>"
-    yield f"      what is built: {', '.join(group_names('processor'))}"
-    yield f"  executor={DEFAULT_EXECUTOR}"
-    yield f"      where tasks run: {', '.join(group_names('executor'))}"
-    files = [("", config_folder() / "build.yaml")]
-    files += [("source.", config_folder() / "processor" / f"{name}.yaml") for name in group_names("processor")]
-    for prefix, path in files:
-        yield ""
-        yield f"{path.stem} options" if prefix else "options of every build"
-        for name, default, comment in commented_options(path.read_text(encoding="utf-8").splitlines()):
-            yield f"  {prefix}{name}={default}"
-            yield from (f"      {line}" for line in comment)
-    yield ""
-    yield "exit codes: 0 done; 1 a failure of ours; 2 input or command refused, nothing touched; 130 interrupted"
-
-
-def commented_options(lines: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """(dotted name, default, comment lines above it) of each option of a commented YAML of one or two levels."""
-    section, comment = "", list[str]()
-    for line in lines:
-        text = line.strip()
-        if text.startswith("#"):
-            comment.append(text.removeprefix("#").strip())
-            continue
-        name, colon, default = text.partition(":")
-        if not line.startswith(" "):
-            section = ""
-        if colon and not default:
-            section = f"{name}."
-        elif colon:
-            yield f"{section}{name}", default.strip().replace(", ", ","), comment
-        comment = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,7 +50,7 @@ def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Pro
         store.clear()
         try:
             published = Published(settings.output)
-            workshop = Workshop(settings.source, settings.encoding, settings.cubes, store, published)
+            workshop = Workshop(settings.source, settings.encodings, settings.cubes, store, published)
             fresh = _Stages(plan, settings, executor, progress, folder, workshop).run(index)
         except BaseException:
             executor.stop()
@@ -122,7 +123,7 @@ class _Stages:
         if rule:
             for name, episodes in members.items():
                 tracks = ([member.fragment.track(camera) for camera in rule.cameras] for member in episodes)
-                cubes = split_cubes(rule, tracks, self.settings.encoding.picture_px)
+                cubes = split_cubes(rule, tracks, self.settings.encodings[rule.cameras[0]].picture_px)
                 self.progress.note(f"cubes in {name}: {cubes}")
                 found[name] = replace(episodes, cubes=cubes)
         return found
@@ -142,6 +143,8 @@ class _Stages:
     def publish(self, digests: Digests, reels: dict[Shelf, Reel], index: DigestIndex) -> None:
         """Everything from parts to the published dataset; the video files of `reels` are there already."""
         members = self.with_cubes(self.members(digests))
+        for camera, beyond_px in _beyond(members).items():
+            self.progress.note(f"{camera}: {beyond_px:,} pixels of depth lay beyond its scale and became the farthest")
         self.pack(members, self.measure(members), reels)
         take_inventory(self.dataset, self.executor)
         self.verify()
@@ -216,3 +219,9 @@ class _Stages:
         ]
         text = "\n".join([*varying, *self.progress.lines, ""])
         (self.dataset / LOG).write_text(text, encoding="utf-8")
+
+
+def _beyond(members: Mapping[str, Members]) -> Counter[str]:
+    """How many pixels of each depth camera, in all splits, lay beyond what its pictures can tell, where any did."""
+    fragments = (member.fragment for episodes in members.values() for member in episodes)
+    return sum((Counter(fragment.depth_beyond_px()) for fragment in fragments), Counter())

@@ -18,8 +18,7 @@ def describe(plan: BuildPlan, settings: Settings, *, with_faults: bool = True) -
     yield ""
     yield from split_lines(plan, rate_hz)
     yield ""
-    if plan.splits:
-        yield from _val_lines(plan, settings)
+    yield from _val_lines(plan, settings)
     yield from (f"ignored: {name} holds a run.json under a name no run has" for name in plan.ignored)
     yield from (f"warning: {warning}" for warning in plan.warnings)
     yield from (f"left out: {name}" for name in plan.left_out)
@@ -57,10 +56,14 @@ def _destination(plan: BuildPlan, campaign: str) -> str:
 
 
 def _val_lines(plan: BuildPlan, settings: Settings) -> Iterator[str]:
-    train, val = plan.splits[0], plan.splits[1]
+    named = {split.name: split for split in plan.splits}
+    if "val" not in named:
+        return
+    train, val = named["train"], named["val"]
     share = plan.frames(val) / (plan.frames(train) + plan.frames(val))
     rule = settings.rule
-    wanted = f"the longest, at least val_floor={rule.val_floor} episodes, aiming at val_frac={rule.val_frac:.1%}"
+    chosen = "the longest" if rule.val_rule == "longest" else f"at random, seed {rule.seed}"
+    wanted = f"{chosen}, at least val_floor={rule.val_floor} episodes, aiming at val_frac={rule.val_frac:.1%}"
     how = "frozen" if rule.val_runs else wanted
     yield f"val: {share:.1%} of the pool's frames ({how}):"
     yield from (f"  {key}  {plan.lengths[key]:,} frames" for key in val.episodes)

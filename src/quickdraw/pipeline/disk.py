@@ -10,14 +10,12 @@ from quickdraw.errors import Fault
 from quickdraw.formats.lerobot.schema import MB
 from quickdraw.pipeline.publish import parts_folder
 from quickdraw.pipeline.settings import Settings
-from quickdraw.video.codecs import CODECS
 
 if TYPE_CHECKING:
     from quickdraw.pipeline.plan import BuildPlan
 
 # Every picture is kept twice, in media/ and joined in the split.
 COPIES = 2
-REFERENCE_PX = 144 * 192  # that codecs tell a picture's bytes of
 
 
 def disk_faults(plan: BuildPlan, settings: Settings) -> list[Fault]:
@@ -37,11 +35,8 @@ def disk_faults(plan: BuildPlan, settings: Settings) -> list[Fault]:
 
 def estimated_bytes(plan: BuildPlan, settings: Settings) -> int:
     """About how large the dataset will be."""
-    encoding, codec = settings.encoding, CODECS[settings.encoding.codec]
-    pixels = encoding.height_px * encoding.width_px / REFERENCE_PX
-    quality = 2.0 ** ((codec.crf - encoding.crf) / codec.halving_crf)
-    pictures = sum(plan.lengths.values()) * len(settings.source.cameras)
-    return int(pictures * codec.picture_bytes * COPIES * pixels * quality)
+    per_row = sum(settings.encodings[camera].picture_bytes for camera in settings.source.cameras)
+    return int(sum(plan.lengths.values()) * per_row * COPIES)
 
 
 def free_bytes(output: Path) -> int:

@@ -23,9 +23,10 @@ from quickdraw.pipeline.settings import Settings
 
 FINGERPRINT = "fingerprint"
 MEASURED_WITH = "cubes_measured_with"  # versions, where cubes were not measured with those of the build
-# What only a build's pictures tell, with each episode's "cubes"; all else is known when it begins.
+# What only a build's pictures tell, of all of them and of each episode; all else is known when it begins.
 FOUND = ("palette", MEASURED_WITH)
-DATASET_VERSION = 2  # raised when the same parts are packed, measured or described otherwise than before
+FOUND_IN_EPISODE = ("cubes", "depth_beyond_px")
+DATASET_VERSION = 3  # raised when the same parts are packed, measured or described otherwise than before
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
 CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 
@@ -40,7 +41,7 @@ def summary(plan: BuildPlan, settings: Settings, normalization: Mapping[str, Any
         "fps": spec.rate_hz,
         "cameras": list(spec.cameras),
         "camera": spec.cameras[0],
-        "image_hw": [spec.height_px, spec.width_px],
+        "image_hw": [spec.camera_specs[0].height_px, spec.camera_specs[0].width_px],
         "counts": {split.name: _counts(plan, split, spec.rate_hz) for split in plan.splits},
         "splits": {split.name: _card(plan, split, settings) for split in plan.splits},
         "split_env": {split.name: dims for split in plan.splits},
@@ -67,7 +68,8 @@ def _counts(plan: BuildPlan, split: Split, rate_hz: int) -> dict[str, Any]:
 
 def _card(plan: BuildPlan, split: Split, settings: Settings) -> dict[str, Any]:
     pooled = split.name in ("train", "val")
-    frozen = "frozen val runs" if settings.rule.val_runs else "longest to val"
+    chosen = "longest to val" if settings.rule.val_rule == "longest" else f"random val, seed {settings.rule.seed}"
+    frozen = "frozen val runs" if settings.rule.val_runs else chosen
     rule = frozen if pooled else "held-out campaign, verbatim"
     return {
         "n_traj": len(split.episodes),
@@ -86,7 +88,7 @@ def write_provenance(path: Path, plan: BuildPlan, settings: Settings, members: M
     head = _head(plan, settings, members)
     known = {FINGERPRINT: _build_fingerprint(head, _episodes(plan, members))}
     # Made twice, for all episodes together are much to keep.
-    write_json_with(path, {**head, **known}, "episodes", _episodes(plan, members), indent=2)
+    write_json_with(path, {**head, **known}, "episodes", _episodes(plan, members, looked=True), indent=2)
 
 
 def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -> dict[str, Any]:
@@ -98,6 +100,7 @@ def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -
         "name": settings.name,
         "config": dict(settings.content),
         "features": {feature.name: described(feature) for feature in settings.dataset_spec().features},
+        **({"source": about} if (about := settings.source.about()) else {}),
         "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
         "excluded_runs": list(plan.left_out),
         "refused_runs": refused_runs(plan, settings),
@@ -106,10 +109,12 @@ def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -
     }
 
 
-def _episodes(plan: BuildPlan, members: Mapping[str, Members]) -> Iterator[dict[str, Any]]:
+def _episodes(plan: BuildPlan, members: Mapping[str, Members], *, looked: bool = False) -> Iterator[dict[str, Any]]:
+    """Every episode; `looked`: with what was found in its pictures of depth, which are all there then."""
     for split in plan.splits:
         for number, member in enumerate(members[split.name]):
-            yield _episode(split, number, member)
+            beyond = member.fragment.depth_beyond_px() if looked else {}
+            yield {**_episode(split, number, member), **({"depth_beyond_px": beyond} if beyond else {})}
 
 
 def build_fingerprint(document: Mapping[str, Any]) -> str:
@@ -120,14 +125,15 @@ def build_fingerprint(document: Mapping[str, Any]) -> str:
 def _build_fingerprint(document: Mapping[str, Any], episodes: Iterable[Mapping[str, Any]]) -> str:
     content = {key: value for key, value in document.items() if key not in (*FOUND, FINGERPRINT, "episodes")}
     content["dataset_version"] = DATASET_VERSION
-    known = ({key: value for key, value in episode.items() if key != "cubes"} for episode in episodes)
+    known = ({key: value for key, value in episode.items() if key not in FOUND_IN_EPISODE} for episode in episodes)
     return fingerprint_with(content, "episodes", known)
 
 
 def described(feature: FeatureSpec) -> dict[str, Any]:
-    """A feature's dimensions; those that no normaliser may scale where there are any."""
+    """A feature's dimensions; those that no normaliser may scale, and the grid they are, where there is such."""
     pinned = {"identity_dims": list(feature.identity_dims)} if feature.identity_dims else {}
-    return {"names": list(feature.names), "unit": list(feature.unit), **pinned}
+    grid = {"grid": list(feature.grid)} if feature.grid else {}
+    return {"names": list(feature.names), "unit": list(feature.unit), **pinned, **grid}
 
 
 def refused_runs(plan: BuildPlan, settings: Settings) -> dict[str, list[str]]:

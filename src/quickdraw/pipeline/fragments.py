@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from quickdraw.core.cubes import Track
 from quickdraw.core.episode import EpisodePlan, Float32
-from quickdraw.core.grid import Int64
+from quickdraw.core.grid import Float64, Int64
 from quickdraw.core.hues import Peak
 from quickdraw.core.statistics import Statistics, of_histogram
 from quickdraw.pipeline.digests import FileDigest
@@ -28,6 +28,7 @@ class Fragment:
     """An episode's share of a build: what its source files were, and which parts of `store` were made of them.
 
     `rows_part` is a part, `clips` and `tracks` are camera -> part; tracks are there where cubes are measured.
+    `depth_cameras` are those of depth.
     """
 
     store: PartStore
@@ -36,6 +37,7 @@ class Fragment:
     rows_part: str
     clips: Mapping[str, str]
     tracks: Mapping[str, str]
+    depth_cameras: tuple[str, ...] = ()
 
     @property
     def task(self) -> str:
@@ -52,7 +54,7 @@ class Fragment:
         return {"rows": self.rows_part, "clips": dict(self.clips), "tracks": dict(self.tracks)}
 
     def rows(self) -> Mapping[str, Float32]:
-        """Feature name -> `(T, D)` float32."""
+        """Feature name -> `(T, D)`, in the feature's dtype."""
         with np.load(self.store.folder(self.rows_part) / ROWS) as arrays:
             return {name: array for name, array in arrays.items() if name != PART}
 
@@ -69,13 +71,22 @@ class Fragment:
         return self.store.folder(self.tracks[camera]) / TRACK
 
     def picture_counts(self, camera: str) -> tuple[Int64, int]:
-        """`(3, 256)` int64 pixels per channel and level of the sampled pictures, and how many were sampled."""
+        """`(C, N)` int64 pixels per channel and level of the sampled pictures, and how many were sampled."""
         with np.load(self.measured(camera)) as arrays:
             return arrays["counts"], int(arrays["pictures"])
 
     def picture_statistics(self, camera: str) -> Statistics:
-        """Statistics of the camera's sampled pictures, in [0, 1]."""
-        return of_histogram(*self.picture_counts(camera))
+        """Statistics of the camera's sampled pictures: of colour in [0, 1], of depth [mm]."""
+        with np.load(self.measured(camera)) as arrays:
+            return of_histogram(arrays["counts"], int(arrays["pictures"]), arrays["levels"])
+
+    def depth_beyond_px(self) -> dict[str, int]:
+        """How many pixels of each depth camera lay beyond what its pictures can tell."""
+        beyond = {}
+        for camera in self.depth_cameras:
+            with np.load(self.measured(camera)) as arrays:
+                beyond[camera] = int(arrays["beyond_px"])
+        return beyond
 
     def picture_crcs(self, camera: str) -> npt.NDArray[np.uint32]:
         """`(T,)` CRC-32 of the camera's encoded pictures, as the encoder gave them."""
@@ -94,13 +105,28 @@ def write_rows(folder: Path, part: str, arrays: Mapping[str, Float32]) -> None:
     np.savez(folder / ROWS, **columns)
 
 
-def write_pictures(clip: Path, part: str, counts: Int64, pictures: int) -> None:
-    """What was measured of a clip, beside it: a histogram `(3, 256)` over so many sampled pictures, CRCs `(T,)`."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured of a clip: `counts` `(C, N)` int64 of levels over so many sampled `pictures`.
+
+    `levels` `(N,)` is what each level is worth; `beyond_px` pixels were cut to the highest.
+    """
+
+    counts: Int64
+    pictures: int
+    levels: Float64
+    beyond_px: int
+
+
+def write_pictures(clip: Path, part: str, found: Measured) -> None:
+    """Put what was measured of a clip beside it, with the CRCs `(T,)` of its pictures."""
     crcs = packet_crcs(clip)
     measured: dict[str, Any] = {
         PART: part,
-        "counts": counts,
-        "pictures": pictures,
+        "counts": found.counts,
+        "pictures": found.pictures,
+        "levels": found.levels,
+        "beyond_px": found.beyond_px,
         "crc32": crcs,
         CLIP_DIGEST: clip_digest(clip),
     }

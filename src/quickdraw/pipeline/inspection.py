@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
-from quickdraw.pipeline.plan import BuildPlan, Survey, faults_of
+from quickdraw.errors import Fault
+from quickdraw.pipeline.plan import BuildPlan, faults_of
 
 
 def episode_lines(plan: BuildPlan) -> Iterator[str]:
@@ -15,23 +16,27 @@ def episode_lines(plan: BuildPlan) -> Iterator[str]:
     width = max((len(str(key)) for key in plan.episodes), default=0)
     splits = _split_of(plan)
     for key, episode in plan.episodes.items():
-        stream, moved = max(episode.displacement.items(), key=lambda item: item[1].max_s)
+        off = max(((moved.max_s, stream) for stream, moved in episode.displacement.items()), default=None)
+        farthest = f"  at most {off[0] * 1e3:.1f} ms off ({off[1]})" if off else ""
         mended = ", ".join(f"{reason} {times}" for reason, times in episode.provenance.get("mended", {}).items())
         seconds = episode.frames / episode.grid.rate_hz
         yield (
             f"{key!s:<{width}}  {splits.get(key, '-'):<24} {episode.frames:>9,} frames {seconds:>9.1f} s  "
-            f"at most {moved.max_s * 1e3:.1f} ms off ({stream}){f'  mended: {mended}' if mended else ''}"
+            f"{farthest.strip()}{f'  mended: {mended}' if mended else ''}".rstrip()
         )
 
 
-def as_document(found: Survey) -> dict[str, Any]:
-    """A survey, JSON-ready. `refused` tells whether a build would be; `faults` are also those of runs it would skip."""
-    plan, splits = found.plan, _split_of(found.plan)
-    faults = found.faults or tuple(faults_of(plan.rejected))
+def as_document(plan: BuildPlan, refused_for: Sequence[Fault], runs: int) -> dict[str, Any]:
+    """A plan of so many `runs`, JSON-ready, and what a build of it is refused for.
+
+    `refused` tells whether it would be; `faults` are also those of runs it would skip.
+    """
+    splits = _split_of(plan)
+    faults = refused_for or faults_of(plan.rejected)
     return {
-        "refused": bool(found.faults),
+        "refused": bool(refused_for),
         "counts": {
-            "runs": found.runs,
+            "runs": runs,
             "episodes": len(plan.episodes),
             "rejected": len(plan.rejected),
             "faults": len(faults),

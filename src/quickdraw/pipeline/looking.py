@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from quickdraw.core.cubes import Track
 from quickdraw.core.grid import Int64
@@ -17,7 +18,9 @@ from quickdraw.core.hues import CubeThresholds
 from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
 from quickdraw.errors import VideoError
 from quickdraw.pipeline.tracking import learn_hues, surveyed
-from quickdraw.video.decoding import Rgb, as_rgb, pictures, pictures_at
+from quickdraw.video.decoding import Rgb, as_gray, as_rgb, pictures, pictures_at
+
+CODES = 1 << 12  # of a picture of depth
 
 
 @dataclass(slots=True)
@@ -41,6 +44,37 @@ class Colours:
             yield rgb
 
 
+@dataclass(slots=True)
+class Codes:
+    """Counts per code of depth, `(1, 4096)` int64, over every `stride`-th pixel of so many `pictures`."""
+
+    stride: int
+    counts: Int64 = field(default_factory=lambda: np.zeros((1, CODES), np.int64))
+    pictures: int = 0
+
+    def add(self, codes: npt.NDArray[np.uint16]) -> None:
+        """Count one picture `(H, W)`."""
+        self.counts[0] += np.bincount(codes[:: self.stride, :: self.stride].ravel(), minlength=CODES)
+        self.pictures += 1
+
+
+def count_codes(clip: Path, frames: int, size_px: tuple[int, int]) -> Codes:
+    """Codes of the pictures of depth lerobot would sample, of a clip of `frames`.
+
+    Raises VideoError where what is looked at is damaged, or not there.
+    """
+    sampled, codes = frozenset(sampled_frames(frames).tolist()), Codes(sampled_stride(*size_px))
+    for _, picture in pictures_at(clip, sampled):
+        codes.add(as_gray(picture))
+    _refuse_fewer(clip, codes.pictures, len(sampled), frames)
+    return codes
+
+
+def _refuse_fewer(clip: Path, found: int, sampled: int, frames: int) -> None:
+    if found != sampled:
+        raise VideoError(str(clip), f"{found} of its pictures", f"{sampled} of {frames}")
+
+
 def look_at(
     clip: Path, frames: int, size_px: tuple[int, int], thresholds: CubeThresholds | None
 ) -> tuple[Colours, Track | None]:
@@ -52,8 +86,7 @@ def look_at(
     if thresholds is None:
         for _, picture in pictures_at(clip, sampled):
             colours.add(as_rgb(picture))
-        if colours.pictures != len(sampled):
-            raise VideoError(str(clip), f"{colours.pictures} of its pictures", f"{len(sampled)} of {frames}")
+        _refuse_fewer(clip, colours.pictures, len(sampled), frames)
         return colours, None
     # Every fifth picture: with a keyframe as often, as clips have by default, no others are decoded for it.
     (hues,) = learn_hues(pictures_at(clip, surveyed([frames])), [frames], thresholds)

@@ -15,16 +15,15 @@ from quickdraw.core.cubes import CubeRule, Track
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.digests import FileDigest, digest, stamp_of
-from quickdraw.pipeline.fragments import Fragment, write_pictures, write_rows, write_track
+from quickdraw.pipeline.fragments import Fragment, Measured, write_pictures, write_rows, write_track
 from quickdraw.pipeline.joining import JoinTask, Written
-from quickdraw.pipeline.looking import look_at
+from quickdraw.pipeline.looking import Codes, Colours, count_codes, look_at
 from quickdraw.pipeline.part_files import CLIP, CLIP_KIND, ROWS_KIND, TRACK, TRACK_KIND, Kind
 from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
 from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.source import Source
 from quickdraw.pipeline.tracking import track_file
-from quickdraw.video.encoding import Encoding
-from quickdraw.video.transcode import transcode
+from quickdraw.video.filming import Filming, film
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Workshop:
     """What all tasks of a map stage share: where from, how, where to, and what may be had ready-made."""
 
     source: Source
-    encoding: Encoding
+    encodings: Mapping[str, Filming]
     cubes: CubeRule | None
     store: PartStore
     published: Published
@@ -43,14 +42,16 @@ class Workshop:
 
     def clip_part(self, plan: EpisodePlan, camera: str, video: FileDigest) -> str:
         """What the clip of a camera is called."""
-        return clip_fingerprint(video, plan.frame_digests[camera], self.encoding)
+        return clip_fingerprint(video, plan.frame_digests[camera], self.encodings[camera])
 
     def fragment(self, plan: EpisodePlan, digests: dict[str, FileDigest]) -> Fragment:
         """What an episode becomes, whether it is made yet or not."""
         cameras, rule = self.source.cameras, self.cubes
         clips = {camera: self.clip_part(plan, camera, digests[plan.videos[camera]]) for camera in cameras}
         tracks = {camera: track_fingerprint(clips[camera], rule.thresholds) for camera in rule.cameras} if rule else {}
-        return Fragment(self.store, plan, digests, rows_fingerprint(self.source, plan, digests), clips, tracks)
+        depth = tuple(camera for camera in cameras if self.encodings[camera].channels == 1)
+        rows = rows_fingerprint(self.source, plan, digests)
+        return Fragment(self.store, plan, digests, rows, clips, tracks, depth)
 
     def digests(
         self, plan: EpisodePlan, files: Iterable[str], known: Mapping[str, FileDigest]
@@ -141,13 +142,18 @@ class PicturesTask:
 
     def _film(self, part: str, rule: CubeRule | None, folder: Path) -> Track | None:
         """Make a clip; the cubes that were seen in it meanwhile."""
-        clip, source, plan, encoding = folder / CLIP, self.workshop.source, self.plan, self.workshop.encoding
-        transcode(source.frame_plan(plan, self.camera), clip, encoding)
+        clip, source, plan = folder / CLIP, self.workshop.source, self.plan
+        encoding, track = self.workshop.encodings[self.camera], None
+        beyond_px = film(source.frame_plan(plan, self.camera), clip, encoding)
         refuse_changed(source, plan, [plan.videos[self.camera], *plan.row_files])  # the frame plan is of those
         with _ours():
             size_px = encoding.height_px, encoding.width_px
-            colours, track = look_at(clip, plan.frames, size_px, rule.thresholds if rule else None)
-            write_pictures(clip, part, colours.counts, colours.pictures)
+            counted: Codes | Colours
+            if encoding.channels == 1:
+                counted = count_codes(clip, plan.frames, size_px)
+            else:
+                counted, track = look_at(clip, plan.frames, size_px, rule.thresholds if rule else None)
+            write_pictures(clip, part, Measured(counted.counts, counted.pictures, encoding.levels, beyond_px))
         return track
 
     def _file(self, part: str, track: Track | None, clip: Path, rule: CubeRule, folder: Path) -> None:

@@ -22,12 +22,12 @@ from quickdraw.formats.durable import sync_tree
 from quickdraw.pipeline.digests import FileDigest
 from quickdraw.pipeline.part_files import Kind, are_sound
 from quickdraw.pipeline.source import Source
-from quickdraw.video.encoding import Encoding
+from quickdraw.video.filming import Filming
 
 GROWING = ".growing-"
 
 # Raised when the code that makes a part makes other bytes than before: what older code made is then made anew.
-CLIP_VERSION = 2
+CLIP_VERSION = 3
 TRACK_VERSION = 1
 
 
@@ -38,16 +38,18 @@ def _version(package: str) -> str:
 
 
 def rows_fingerprint(source: Source, plan: EpisodePlan, digests: dict[str, FileDigest]) -> str:
-    """Of an episode's rows: its row files, its grid and the processor."""
+    """Of an episode's rows: its row files, its grid, the processor, and what these are read by."""
     grid = {"t0_ns": plan.grid.t0_ns, "rate_hz": plan.grid.rate_hz, "n": plan.grid.n}
     files = {file: digests[file].sha256 for file in plan.row_files}
     processor = {"name": source.processor, "version": source.version}
-    return fingerprint({"part": "rows", "processor": processor, "grid": grid, "files": files})
+    reading = {"source": source.reading(), "episode": plan.reading}
+    return fingerprint({"part": "rows", "processor": processor, "grid": grid, "files": files, "reading": reading})
 
 
-def clip_fingerprint(video: FileDigest, frame_digest: str, encoding: Encoding) -> str:
+def clip_fingerprint(video: FileDigest, frame_digest: str, encoding: Filming) -> str:
     """Of an encoded clip: the camera's file, which picture each row shows, and the encoder."""
-    made_with = {"version": CLIP_VERSION, "av": _version("av"), "encoding": asdict(encoding)}
+    filmed = {"as": type(encoding).__name__, **asdict(encoding)}
+    made_with = {"version": CLIP_VERSION, "av": _version("av"), "encoding": filmed}
     return fingerprint({"part": "clip", "video": video.sha256, "frames": frame_digest, **made_with})
 
 

@@ -46,25 +46,26 @@ class BuildPlan:
 class Survey:
     """What there is: a plan of the runs in order, without splits where none can be made, and what a build fails by.
 
-    `faults` is empty where a build would begin. `runs` is how many runs were looked at.
+    `faults` is empty where a build would begin. `runs` is how many runs were looked at. `settings` are settled by them.
     """
 
     plan: BuildPlan
     faults: tuple[Fault, ...]
     runs: int
+    settings: Settings
 
 
-def make_plan(settings: Settings, executor: Executor, progress: Progress) -> BuildPlan:
-    """The plan of a build, of unchanged runs as an earlier one made it.
+def make_plan(settings: Settings, executor: Executor, progress: Progress) -> tuple[BuildPlan, Settings]:
+    """The plan of a build, of unchanged runs as an earlier one made it, and the settings settled by it.
 
     Raises Refused with every fault of every run, of the tree, and of the disk.
     """
     index = PlanIndex(settings.source) if settings.rehash else read_plans(plans_file(settings.output), settings.source)
     found = survey(settings, executor, progress, index)
-    faults = [*found.faults, *disk_faults(found.plan, settings)]
+    faults = [*found.faults, *disk_faults(found.plan, found.settings)]
     if faults:
         raise Refused(faults, found.runs)
-    return found.plan
+    return found.plan, found.settings
 
 
 def survey(settings: Settings, executor: Executor, progress: Progress, index: PlanIndex) -> Survey:
@@ -77,6 +78,7 @@ def survey(settings: Settings, executor: Executor, progress: Progress, index: Pl
     rejected = merged([*tree.rejected, *rejected, *disagreements(read, settings.source)])
     bad = {r.key for r in rejected}
     episodes = read.only(key for key in read if key not in bad)
+    settings, unsettled = _settled(settings, episodes)
     lengths = {key: episode.frames for key, episode in episodes.items()}
     splits = _splits(lengths, settings)
     plan = BuildPlan(
@@ -91,9 +93,17 @@ def survey(settings: Settings, executor: Executor, progress: Progress, index: Pl
     )
     runs = {*tree.runs, *bad}
     skips = settings.on_bad_run == "skip"
-    of_tree = [*tree.faults, *_pool_faults(episodes if skips else runs, tree.assigned, settings)]
+    of_tree = [*tree.faults, *_pool_faults(episodes if skips else runs, tree.assigned, settings), *unsettled]
     faults = of_tree if skips and not of_tree else [*faults_of(rejected), *of_tree]
-    return Survey(plan, tuple(faults), len(runs))
+    return Survey(plan, tuple(faults), len(runs), settings)
+
+
+def _settled(settings: Settings, episodes: Mapping[EpisodeKey, EpisodePlan]) -> tuple[Settings, tuple[Fault, ...]]:
+    """The settings settled by the episodes, or as they are and why they cannot be."""
+    try:
+        return (settings.settling(settings, episodes.values()) if episodes else settings), ()
+    except Refused as refused:
+        return settings, refused.faults
 
 
 def without(plan: BuildPlan, rejected: Sequence[Rejected], settings: Settings) -> BuildPlan:
@@ -197,9 +207,13 @@ def _warnings(
     settings: Settings, episodes: Mapping[EpisodeKey, EpisodePlan], splits: tuple[Split, ...]
 ) -> Iterator[str]:
     """What the user should know, though nothing is wrong."""
-    if splits and not settings.rule.val_runs and len(splits[1].episodes) < settings.rule.val_floor:
-        val, pooled = len(splits[1].episodes), len(splits[0].episodes) + len(splits[1].episodes)
-        yield f"only {pooled} pooled episodes: val has {val}, not val_floor = {settings.rule.val_floor}"
+    sizes = {split.name: len(split.episodes) for split in splits}
+    if splits and "val" not in sizes:
+        yield "one pooled episode: it goes to train, and there is no val"
+    elif splits and not settings.rule.val_runs and sizes["val"] < settings.rule.val_floor:
+        pooled = sizes["train"] + sizes["val"]
+        yield f"only {pooled} pooled episodes: val has {sizes['val']}, not val_floor = {settings.rule.val_floor}"
+    yield from settings.source.notes()
     for key, plan in episodes.items():
         yield from (f"{key}: {warning}" for warning in plan.warnings)
         if beyond_reader(plan.frames, settings.source.rate_hz):

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from quickdraw.core.cubes import CUBE, CubeRule
+from quickdraw.core.episode import EpisodePlan
 from quickdraw.core.split import SplitRule
-from quickdraw.formats.lerobot.schema import DatasetSpec
+from quickdraw.formats.lerobot.schema import CameraSpec, DatasetSpec
 from quickdraw.pipeline.source import Source
-from quickdraw.video.encoding import Encoding
+from quickdraw.video.filming import Filming
 
 StatsMode = Literal["train", "split"]
 OnBadRun = Literal["refuse", "skip"]
+
+
+def settled_already(settings: Settings, _plans: Iterable[EpisodePlan]) -> Settings:
+    """The settings of a source whose features and cameras are known before an episode is."""
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """One build.
 
-    `content` is the part of the configuration that can change the dataset, JSON-ready, for provenance; `stats` says
-    whose statistics each split's stats.json carries; without `cubes` none are
-    measured. `max_runs_per_campaign` 0 is all. `on_bad_run` says whether one refuses the build or is left out of it;
-    with `rehash` no file is taken for unchanged by its size and time.
+    `encodings` is camera -> how its pictures are filmed. `content` is the part of the configuration that can change the
+    dataset, JSON-ready, for provenance; `stats` says whose statistics each split's stats.json carries; without `cubes`
+    none are measured. `max_runs_per_campaign` 0 is all. `on_bad_run` says whether one refuses the build or is left out
+    of it; with `rehash` no file is taken for unchanged by its size and time. `settling` completes the settings by what
+    the episodes turned out to hold; it raises Refused where they cannot be one dataset.
     """
 
     name: str
     source: Source
     rule: SplitRule
-    encoding: Encoding
+    encodings: Mapping[str, Filming]
     cubes: CubeRule | None
     stats: StatsMode
     max_runs_per_campaign: int
@@ -38,6 +45,7 @@ class Settings:
     content: Mapping[str, Any]
     on_bad_run: OnBadRun = "refuse"
     rehash: bool = False
+    settling: Callable[[Settings, Iterable[EpisodePlan]], Settings] = field(default=settled_already, repr=False)
 
     def dataset_spec(self) -> DatasetSpec:
         """What every split has in common."""
@@ -45,8 +53,8 @@ class Settings:
             rate_hz=self.source.rate_hz,
             robot_type=self.source.robot_type,
             features=(*self.source.features, *([CUBE] if self.cubes else [])),
-            cameras=self.source.cameras,
-            height_px=self.encoding.height_px,
-            width_px=self.encoding.width_px,
-            video_info=self.encoding.info(),
+            camera_specs=tuple(self._camera(name, self.encodings[name]) for name in self.source.cameras),
         )
+
+    def _camera(self, name: str, encoding: Filming) -> CameraSpec:
+        return CameraSpec(name, encoding.height_px, encoding.width_px, encoding.channels, encoding.info())

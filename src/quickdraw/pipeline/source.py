@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from quickdraw.core.episode import EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
+from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
 from quickdraw.core.features import FeatureSpec
 from quickdraw.errors import Fault
 
@@ -27,7 +27,10 @@ class Campaign(Protocol):
 
 
 class Source(Protocol):
-    """A tree of raw recordings. It is sent to workers, so it is small and pickles."""
+    """A tree of raw recordings. It is sent to workers, so it is small and pickles.
+
+    Its features and cameras may be known only when all episodes are planned: `Settings.settling` then tells them.
+    """
 
     @property
     def tree(self) -> Path: ...
@@ -60,6 +63,18 @@ class Source(Protocol):
         """What `plan` depends on besides the files of the episode, JSON-ready."""
         ...
 
+    def reading(self) -> Mapping[str, Any]:
+        """What `rows` depends on besides the plan and the files of the episode, JSON-ready."""
+        ...
+
+    def about(self) -> Mapping[str, Any]:
+        """What provenance.json shall tell of the whole tree, JSON-ready."""
+        ...
+
+    def notes(self) -> Sequence[str]:
+        """What the user should know of the whole tree, though nothing is wrong."""
+        ...
+
     def looks(self, key: EpisodeKey) -> str:
         """Stands for size and time of every file that `plan` reads: as long as it is the same, so is the plan."""
         ...
@@ -69,9 +84,9 @@ class Source(Protocol):
         ...
 
     def rows(self, plan: EpisodePlan) -> Mapping[str, Float32]:
-        """Feature name -> `(T, D)` float32."""
+        """Feature name -> `(T, D)`, in the feature's dtype."""
         ...
 
-    def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan:
+    def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan | DepthPlan:
         """Which picture of the camera's file each row shows."""
         ...

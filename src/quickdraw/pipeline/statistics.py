@@ -13,7 +13,7 @@ from quickdraw.core.cubes import CUBE
 from quickdraw.core.episode import Float32
 from quickdraw.core.normalization import for_training
 from quickdraw.core.passes import of_passes
-from quickdraw.core.statistics import LEVELS, Statistics, of_histogram
+from quickdraw.core.statistics import Statistics, of_histogram
 from quickdraw.formats.lerobot.schema import DatasetSpec
 from quickdraw.pipeline.cubes import SplitCubes
 from quickdraw.pipeline.fragments import read_track
@@ -43,9 +43,11 @@ class MeasureTask:
 class VectorTask(MeasureTask):
     """A feature as it was read from the raw run; `files` are of rows."""
 
+    dtype: str
+
     def statistics(self) -> Statistics:
         """Over all rows."""
-        return of_passes(self._read)
+        return of_passes(self._read, np.float32 if self.dtype == "float32" else np.float64)
 
     def _read(self) -> Iterator[Float32]:
         for (file,) in self.files:
@@ -74,12 +76,13 @@ class PicturesTask(MeasureTask):
 
     def statistics(self) -> Statistics:
         """Over all sampled pictures."""
-        counts, pictures = np.zeros((3, LEVELS), np.int64), 0
+        counts, pictures, levels = np.zeros(1, np.int64), 0, np.zeros(0)
         for (file,) in self.files:
             with np.load(file) as arrays:
-                counts += arrays["counts"]
+                counts = counts + arrays["counts"]
                 pictures += int(arrays["pictures"])
-        return of_histogram(counts, pictures)
+                levels = arrays["levels"]
+        return of_histogram(counts, pictures, levels)
 
 
 def measure_tasks(split: str, spec: DatasetSpec, members: Members) -> list[MeasureTask]:
@@ -96,7 +99,7 @@ def measure_tasks(split: str, spec: DatasetSpec, members: Members) -> list[Measu
         if cubes is not None and feature.name == CUBE.name:
             tasks.append(CubesTask(split, feature.name, tuple(tracks), cubes))
         else:
-            tasks.append(VectorTask(split, feature.name, tuple(rows)))
+            tasks.append(VectorTask(split, feature.name, tuple(rows), feature.dtype))
     return tasks + [PicturesTask(split, spec.video_key(camera), tuple(files)) for camera, files in measured.items()]
 
 

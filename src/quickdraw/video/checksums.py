@@ -37,10 +37,13 @@ class Packets:
     discarded: int
 
 
-def read_packets(path: Path) -> Packets:
-    """Every packet of a file. Raises VideoError where it cannot be demuxed."""
+def read_packets(path: Path, index: int | None = None) -> Packets:
+    """Every packet of a file's first video stream, or of its stream number `index`.
+
+    Raises VideoError where it cannot be demuxed.
+    """
     none = int(np.iinfo(np.int64).min)
-    with opened(path) as (container, stream):
+    with opened(path, index) as (container, stream):
         crcs, pts, discarded = [], [], 0
         try:
             for packet in container.demux(stream):

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 from av.container import OutputContainer
 from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
-from quickdraw.video.codecs import CODECS
+from quickdraw.core.grid import Float64
+from quickdraw.video.codecs import CODECS, Codec
 
 PIXEL_FORMAT = "yuv420p"
 SMPTE170M = 6  # ITU-T H.273 code point of the BT.601 525-line matrix, primaries and transfer
 LIMITED = 1  # AVCOL_RANGE_MPEG
+REFERENCE_PX = 144 * 192  # that codecs tell a picture's bytes of
+LEVELS: Final[Float64] = np.arange(256) / 255  # what lerobot reads from each sample
+LEVELS.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,23 @@ class Encoding:
     def picture_px(self) -> int:
         """Pixels of a picture."""
         return self.height_px * self.width_px
+
+    @property
+    def picture_bytes(self) -> float:
+        """What a picture takes, about."""
+        codec = CODECS[self.codec]
+        halvings = (self.crf - codec.crf) / codec.halving_crf
+        return typical_bytes(codec, self.picture_px) * math.exp2(-halvings)
+
+    @property
+    def channels(self) -> int:
+        """Of a picture."""
+        return 3
+
+    @property
+    def levels(self) -> Float64:
+        """What each sample of a channel stands for, `(256,)` of 0 to 1."""
+        return LEVELS
 
     def open_stream(self, container: OutputContainer) -> VideoStream:
         """Add the encoder to a container."""
@@ -83,6 +106,11 @@ class Encoding:
             "video.extra_options": {**CODECS[self.codec].fixed, "threads": "1"},
             "is_depth_map": False,
         }
+
+
+def typical_bytes(codec: Codec, picture_px: int) -> float:
+    """What a picture of so many pixels takes at the codec's own quality, about."""
+    return codec.picture_bytes * picture_px / REFERENCE_PX
 
 
 def _open_politely(context: Any) -> None:

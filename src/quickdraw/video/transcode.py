@@ -33,7 +33,7 @@ def transcode(plan: FramePlan, target: Path, encoding: Encoding) -> None:
     scaler, decoded, row = None, 0, 0
     with av.open(str(target), "w", format="mp4", options={"movflags": "faststart"}) as container:
         stream = encoding.open_stream(container)
-        for picture in pictures(plan.path):
+        for picture in pictures(plan.path, plan.stream):
             if decoded < len(times) and times[decoded]:
                 scaler = scaler or _Scaler(plan.path, picture, encoding)
                 scaled = scaler(picture)

@@ -45,7 +45,8 @@ episode = EpisodePlan(
 rule = CubeRule(("camera",), CubeThresholds())
 encoding = Encoding(144, 192, rate, crf=18, preset="veryfast", gop=2)
 store = PartStore(folder)
-workshop = Workshop(OneVideo(video, pictures), encoding, rule, store, Published(folder / "nothing published"))
+published = Published(folder / "nothing published")
+workshop = Workshop(OneVideo(video, pictures), {"camera": encoding}, rule, store, published)
 result = run_task(PicturesTask(workshop, episode, "camera", {}))
 assert isinstance(result, Made), result
 assert result.cost == pictures

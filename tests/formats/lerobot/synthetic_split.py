@@ -19,7 +19,7 @@ from quickdraw.core.features import FeatureSpec
 from quickdraw.core.normalization import for_training
 from quickdraw.core.statistics import LEVELS, Statistics, histogram, of_histogram, of_rows
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
-from quickdraw.formats.lerobot.schema import DatasetSpec, Limits
+from quickdraw.formats.lerobot.schema import CameraSpec, DatasetSpec, Limits
 from quickdraw.formats.lerobot.videos import plan_reel
 from quickdraw.video.encoding import Encoding
 
@@ -139,11 +139,18 @@ def fake_episode(number: int, frames: int, folder: Path, task: str | None = None
 DEFAULT_LIMITS = Limits()
 
 
-def dataset_spec(limits: Limits = DEFAULT_LIMITS, cameras: tuple[str, ...] = CAMERAS, **changes: Any) -> DatasetSpec:
-    """What the synthetic splits have in common."""
+def dataset_spec(
+    limits: Limits = DEFAULT_LIMITS,
+    cameras: tuple[str, ...] = CAMERAS,
+    size_px: tuple[int, int] = (HEIGHT_PX, WIDTH_PX),
+    encoding: Encoding = ENCODING,
+    **changes: Any,
+) -> DatasetSpec:
+    """What the synthetic splits have in common; every camera is of colour and of one size."""
+    shown = tuple(CameraSpec(camera, *size_px, 3, encoding.info()) for camera in cameras)
     common: dict[str, Any] = {"rate_hz": RATE_HZ, "robot_type": "xarm7", "features": (STATE, ACTION),
-                              "height_px": HEIGHT_PX, "width_px": WIDTH_PX, "video_info": ENCODING.info()}  # fmt: skip
-    return DatasetSpec(cameras=cameras, limits=limits, **(common | changes))
+                              "camera_specs": shown}  # fmt: skip
+    return DatasetSpec(limits=limits, **(common | changes))
 
 
 def trainer_statistics(spec: DatasetSpec, train: Sequence[FakeEpisode]) -> dict[str, Statistics]:

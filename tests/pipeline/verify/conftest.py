@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from quickdraw.pipeline.verify.files import DigestTask
 from quickdraw.pipeline.verify.pictures import DecodeTask
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.pipeline.verify.source import ReadTask
+from quickdraw.pipeline.verify.source_depth import DepthTask
+from quickdraw.pipeline.verify.source_packets import PacketsTask
 from quickdraw.pipeline.verify.sweep import SweepTask
 from quickdraw.pipeline.verify.verify import verify
 
@@ -35,7 +38,8 @@ class Remembering:
 
     def run[T, R](self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         for task in tasks:
-            if isinstance(task, DigestTask | tuple):  # a numbered share of the structure
+            # A numbered share of the structure is a tuple.
+            if isinstance(task, DigestTask | DepthTask | PacketsTask | tuple):
                 yield function(task)
                 continue
             key = self._key(task)
@@ -99,13 +103,24 @@ def bare(sample_dataset: Path, tmp_path: Path) -> Path:
     return target
 
 
+def load(name: str) -> ModuleType:
+    """A module of this folder."""
+    path = Path(__file__).with_name(f"{name}.py")
+    found = importlib.util.spec_from_file_location(f"quickdraw_tests_{name}", path)
+    assert found is not None
+    assert found.loader is not None
+    module = sys.modules[f"quickdraw_tests_{name}"] = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="session")
 def plants() -> ModuleType:
     """plants.py."""
-    path = Path(__file__).with_name("plants.py")
-    found = importlib.util.spec_from_file_location("quickdraw_tests_plants", path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    return load("plants")
+
+
+@pytest.fixture(scope="session")
+def painted() -> ModuleType:
+    """painted.py."""
+    return load("painted")

@@ -1,4 +1,4 @@
-"""A built split without torch: rows as NumPy or pandas, pictures through imageio.
+"""A built split without torch: rows as NumPy or pandas, pictures through imageio, depth in millimetres.
 
 Works on any LeRobot v3.0 folder whose pictures are evenly timed from 0, ours or not.
 """
@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from quickdraw.core.grid import Float64
 from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.depth import depth_levels, is_depth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,25 +143,68 @@ class SplitReader:
     def pictures(self, episode: int, camera: str) -> Iterator[npt.NDArray[np.uint8]]:
         """The pictures of one episode in row order, each `(H, W, 3)` uint8 RGB, one in memory at a time.
 
-        Raises Refused where there is no such camera, VideoError where the file ends before the episode does.
+        Raises Refused where there is no such camera, or it is one of depth, VideoError where the file ends before the
+        episode does.
         """
         import imageio.v3 as iio
 
         self._refuse_unknown("camera", camera, self.cameras)
-        self._refuse_unknown("episode", episode, range(len(self.episodes)))
-        key, row = f"observation.images.{camera}", self.episodes[episode]
-        indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
-        path = self.root / self.info["video_path"].format(video_key=key, **indices)
-        first = round(row[f"videos/{key}/from_timestamp"] * self.rate_hz)
+        if is_depth(self._video_info(camera)):
+            expected = f"one of colour; depth({episode}, {camera!r}) tells what this one shows"
+            raise Refused([Fault(str(self.root), "camera", f"{camera}, of depth", expected)])
+        path, first, length = self._place(episode, camera)
         # Half a picture early, so that no rounding of the time can skip the first one; ffmpeg drops what lies before.
         seek = ["-ss", f"{(first - 0.5) / self.rate_hz:.6f}"] if first else []
-        options: dict[str, Any] = {"input_params": seek, "output_params": ["-frames:v", str(row["length"])]}
+        options: dict[str, Any] = {"input_params": seek, "output_params": ["-frames:v", str(length)]}
         shown = 0
         for picture in iio.imiter(path, plugin="FFMPEG", **options):
             yield picture
             shown += 1
-        if shown != row["length"]:
-            raise VideoError(str(path), f"{shown} pictures of episode {episode}", f"{row['length']}, one per row")
+        if shown != length:
+            raise VideoError(str(path), f"{shown} pictures of episode {episode}", f"{length}, one per row")
+
+    def depth(self, episode: int, camera: str) -> Iterator[npt.NDArray[np.uint16]]:
+        """The depth of one episode in row order, each `(H, W)` uint16 [mm], one in memory at a time: as lerobot has it.
+
+        Raises Refused where there is no such camera, it is none of depth, or info.json does not tell its scale;
+        VideoError where the file is damaged, or ends before the episode does.
+        """
+        from quickdraw.formats.lerobot.depth_codes import codes_of
+        from quickdraw.video.checksums import read_packets
+        from quickdraw.video.decoding import pictures, pictures_at
+
+        known = [name for name in self.cameras if is_depth(self._video_info(name))]
+        self._refuse_unknown("depth camera", camera, known)
+        path, first, length = self._place(episode, camera)
+        depth_mm = self._depth_levels(camera).astype(np.uint16)
+        ordered = bool((np.diff(read_packets(path).pts) > 0).all())
+        wanted = range(first, first + length)
+        # Only what others wrote may show pictures in another order than it stores them.
+        shown = pictures_at(path, wanted) if ordered else islice(enumerate(pictures(path)), wanted.start, wanted.stop)
+        found = 0
+        for _, picture in shown:
+            yield depth_mm[codes_of(picture)]
+            found += 1
+        if found != length:
+            raise VideoError(str(path), f"{found} pictures of episode {episode}", f"{length}, one per row")
+
+    def _video_info(self, camera: str) -> dict[str, Any]:
+        return self.info["features"][f"observation.images.{camera}"].get("info") or {}
+
+    def _depth_levels(self, camera: str) -> Float64:
+        try:
+            return depth_levels(self._video_info(camera))
+        except ValueError as error:
+            path = str(self.root / schema.INFO_PATH)
+            raise Refused([Fault(str(self.root), camera, str(error), "a scale of depth", path=path)]) from error
+
+    def _place(self, episode: int, camera: str) -> tuple[Path, int, int]:
+        """The file that shows an episode, the number of its first picture in it, and how many there are."""
+        self._refuse_unknown("episode", episode, range(len(self.episodes)))
+        key, row = f"observation.images.{camera}", self.episodes[episode]
+        indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
+        path = self.root / self.info["video_path"].format(video_key=key, **indices)
+        return path, round(row[f"videos/{key}/from_timestamp"] * self.rate_hz), row["length"]
 
     def _refuse_unknown[T](self, kind: str, name: T, known: Sequence[T]) -> None:
         if name not in known:

@@ -43,17 +43,30 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class CameraSpec:
+    """One camera: its pictures' size, 3 `channels` of colour or 1 of depth, and what info.json says of the encoding."""
+
+    name: str
+    height_px: int
+    width_px: int
+    channels: int
+    video_info: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetSpec:
-    """What every split of one build has in common. `video_info` is what info.json says of the encoded pictures."""
+    """What every split of one build has in common."""
 
     rate_hz: int
     robot_type: str
     features: tuple[FeatureSpec, ...]
-    cameras: tuple[str, ...]
-    height_px: int
-    width_px: int
-    video_info: Mapping[str, Any]
+    camera_specs: tuple[CameraSpec, ...]
     limits: Limits = Limits()
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """Names of the cameras."""
+        return tuple(camera.name for camera in self.camera_specs)
 
     def video_key(self, camera: str) -> str:
         """Feature name of a camera."""
@@ -72,14 +85,17 @@ class DatasetSpec:
 def feature_dicts(spec: DatasetSpec) -> dict[str, dict[str, Any]]:
     """`features` of info.json: vectors, cameras, bookkeeping."""
     vectors = {f.name: {"dtype": f.dtype, "shape": [f.width], "names": list(f.names)} for f in spec.features}
-    camera = {
-        "dtype": "video",
-        "shape": [spec.height_px, spec.width_px, 3],
-        "names": ["height", "width", "channels"],
-        "info": dict(spec.video_info),
+    cameras = {
+        spec.video_key(camera.name): {
+            "dtype": "video",
+            "shape": [camera.height_px, camera.width_px, camera.channels],
+            "names": ["height", "width", "channels"],
+            "info": dict(camera.video_info),
+        }
+        for camera in spec.camera_specs
     }
     bookkeeping = {name: {"dtype": dtype, "shape": [1], "names": None} for name, dtype in BOOKKEEPING.items()}
-    return {**vectors, **dict.fromkeys(spec.video_keys, camera), **bookkeeping}
+    return {**vectors, **cameras, **bookkeeping}
 
 
 def info_dict(spec: DatasetSpec, *, episodes: int, frames: int, tasks: int) -> dict[str, Any]:
@@ -147,7 +163,7 @@ def _nested(value: pa.DataType, depth: int) -> pa.DataType:
 
 
 def statistics_lists(statistics: Statistics, picture: bool) -> dict[str, Any]:
-    """Statistics as JSON lists: `(D,)` for vectors, `(3, 1, 1)` for pictures, `count` always of length 1."""
+    """Statistics as JSON lists: `(D,)` for vectors, `(C, 1, 1)` for pictures, `count` always of length 1."""
     lists: dict[str, Any] = {}
     for name, value in statistics.items().items():
         numbers = [value] if isinstance(value, int) else value.tolist()

@@ -6,7 +6,7 @@ either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -68,7 +68,12 @@ def open_depth(path: Path) -> DepthVideo | None:
     Raises VideoError for no playable video, and for one that is cut off, colour or depth.
     """
     refuse_cut(path)
-    for facts in streams(path):
+    return depth_in(path, streams(path))
+
+
+def depth_in(path: Path, found: Iterable[StreamFacts]) -> DepthVideo | None:
+    """The depth in a file whose streams are `found`; None where all are colour."""
+    for facts in found:
         kind = _kind(facts)
         if kind is not None:
             return DepthVideo(path, kind, facts.index, facts.height, facts.width, facts.fps, facts.color_range)

@@ -17,7 +17,9 @@ from quickdraw.pipeline.verify.frozen import report_frozen, still
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.pictures import Shown, SplitPictures
+from quickdraw.pipeline.verify.reading_sources import Damage
 from quickdraw.pipeline.verify.report import ALIGNED, Curve
+from quickdraw.pipeline.verify.source_packets import is_copied
 from quickdraw.pipeline.verify.split_view import SplitView, camera_name
 from quickdraw.pipeline.verify.sweep import SHIFTS, SweepTask, Swept, sweep
 
@@ -37,12 +39,14 @@ def check_alignment(
     executor: Executor,
     progress: Progress,
 ) -> tuple[Curve, ...]:
-    """Every camera of every episode; their curves. An episode is judged once all its cameras are there."""
-    tasks = [task for key in sorted(plans) for task in _tasks(shown, source, *key, plans[key])]
+    """Every encoded colour camera of every episode; their curves. One is judged once all of its episode are there."""
+    tasks = [task for key in sorted(plans) for task in _tasks(dataset, shown, source, *key, plan=plans[key])]
     tasks.sort(key=lambda task: -task.plan.frames)
     cameras = Counter((task.split, task.episode) for task in tasks)
-    waiting: dict[tuple[str, int], dict[str, Swept]] = {}
+    waiting: dict[tuple[str, int], dict[str, Swept | Damage]] = {}
     judged: dict[tuple[str, int], tuple[list[Curve], Ledger]] = {}
+    if not tasks:
+        return ()
     with progress.stage("sweep", sum(task.plan.frames for task in tasks), "rows") as meter:
         for task, result in executor.run(sweep, tasks):
             meter.advance(task.plan.frames)
@@ -50,7 +54,7 @@ def check_alignment(
             swept[task.camera] = result
             if len(swept) == cameras[key]:
                 found = Ledger(dataset.root)
-                split, seen = dataset.splits[task.split], shown[task.split].cameras(task.episode)
+                split, seen = dataset.splits[task.split], shown[task.split].colour(task.episode)
                 judged[key] = list(_curves(split, task.episode, seen, waiting.pop(key), found)), found
     for key in sorted(judged):  # whatever was finished first, a report is the same
         ledger.take(judged[key][1])
@@ -58,31 +62,42 @@ def check_alignment(
 
 
 def _tasks(
-    shown: Mapping[str, SplitPictures], source: Source, split: str, episode: int, plan: EpisodePlan
+    dataset: DatasetView,
+    shown: Mapping[str, SplitPictures],
+    source: Source,
+    name: str,
+    episode: int,
+    *,
+    plan: EpisodePlan,
 ) -> Iterator[SweepTask]:
-    if split in shown:
-        seen = shown[split].cameras(episode)
+    if name in shown:
+        seen, split = shown[name].colour(episode), dataset.splits[name]
         picks = {camera_name(key): camera.picks for key, camera in seen.items() if camera.picks is not None}
         for camera in source.cameras:
-            yield SweepTask(split, episode, camera, source, plan, picks)
+            if not split.info.is_depth(camera) and not is_copied(dataset, split, camera):
+                yield SweepTask(name, episode, camera, source, plan, picks)
 
 
 def _curves(
-    split: SplitView, episode: int, shown: Mapping[str, Shown], swept: Mapping[str, Swept], ledger: Ledger
+    split: SplitView, episode: int, shown: Mapping[str, Shown], swept: Mapping[str, Swept | Damage], ledger: Ledger
 ) -> Iterator[Curve]:
     """The curves of one episode's cameras, and in the ledger what is wrong with them."""
     entry = split.entry(episode)
     for camera, result in sorted(swept.items()):
         with ledger.checking(SWEEP, split.name):
-            if result.damage:
-                found, expected = result.damage
-                ledger.fault(SWEEP, split.name, found=f"episode {episode}, {camera}: {found}", expected=expected)
+            if isinstance(result, Damage):
+                found = f"episode {episode}, {camera}: {result.found}"
+                ledger.fault(SWEEP, split.name, found=found, expected=result.expected)
                 continue
             seen = shown.get(split.info.camera_key(camera))
             if seen is None or entry is None:
                 continue  # what could not be decoded, or is not there, is a finding already
-            others = {name: of.by_camera[camera] for name, of in swept.items() if camera in of.by_camera}
-            curve = _judge(split, (entry, camera), result, {n: v for n, v in others.items() if n != camera}, ledger)
+            others = {
+                name: of.by_camera[camera]
+                for name, of in swept.items()
+                if isinstance(of, Swept) and name != camera and camera in of.by_camera
+            }
+            curve = _judge(split, (entry, camera), result, others, ledger)
             _check_still(split, (entry, camera), seen, result, ledger)
             if curve is not None:
                 yield curve

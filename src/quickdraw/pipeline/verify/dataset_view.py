@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 class Traced(msgspec.Struct, frozen=True, rename={"index": "episode_index"}):
-    """One episode of provenance.json."""
+    """One episode of provenance.json; `task` is its LeRobot task, where that is not the campaign's name."""
 
     split: Name
     index: int
@@ -41,9 +41,15 @@ class Traced(msgspec.Struct, frozen=True, rename={"index": "episode_index"}):
     t_lo_s: Seconds
     t_hi_s: Seconds
     fragments: Parts = Parts()
+    task: str | None = None
 
     def __str__(self) -> str:
         return f"{self.campaign}/{self.run}"
+
+    @property
+    def text(self) -> str:
+        """The text of its LeRobot task."""
+        return self.campaign if self.task is None else self.task
 
     @property
     def tracked(self) -> tuple[str, ...]:
@@ -68,14 +74,20 @@ class Built(msgspec.Struct, frozen=True):
     eval_globs: tuple[str, ...]
     exclude_globs: tuple[str, ...]
     val_runs: tuple[str, ...]
+    val_rule: Literal["longest", "random"] = "longest"
+    seed: int = 0
     lerobot_stats: str = "train"
 
 
 class Described(msgspec.Struct, frozen=True):
-    """The dimensions of a feature; `identity_dims`, where it has any, are those no normaliser may scale."""
+    """The dimensions of a feature; `identity_dims`, where it has any, are those no normaliser may scale.
+
+    `grid` is the shape that they have, where they are a grid.
+    """
 
     names: list[str]
     identity_dims: tuple[int, ...] | None = None
+    grid: tuple[int, ...] = ()
 
 
 class _AsWritten(msgspec.Struct, frozen=True):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any
 
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.depth import odd_depth
 from quickdraw.formats.lerobot.tables import TableFile, data_types
 from quickdraw.pipeline.verify.dataset_view import Described
 from quickdraw.pipeline.verify.ledger import Ledger
@@ -44,6 +46,9 @@ def _of_features(info: Info) -> Iterator[tuple[str, str]]:
     for name, feature in info.features.items():
         if "/" in name:
             yield f"a feature named {name!r}", "no slash in it: statistics are stored under <feature>/<statistic>"
+        if "image" in name and feature.dtype not in ("video", "image"):
+            expected = "`image` in no name but a picture's: lerobot tells pictures by it"
+            yield f"a {feature.dtype} feature named {name!r}", expected
         if not feature.shape:
             yield f"{name}: shape []", "at least one length"
         elif feature.dtype == "video":
@@ -63,6 +68,12 @@ def _of_camera(name: str, feature: Feature) -> Iterator[tuple[str, str]]:
         told = feature.video.get(key, feature.shape[axis])
         if told != feature.shape[axis]:
             yield f"{name}: shape {list(feature.shape)}", f"{key} {told} at {axis}"
+
+    if feature.shape[2] != feature.channels:
+        kind = "depth, by is_depth_map" if feature.is_depth else "colour; no is_depth_map says otherwise"
+        yield f"{name}: {feature.shape[2]} channels", f"{feature.channels} of {kind}"
+    if feature.is_depth:
+        yield from ((f"{name}: {found}", expected) for found, expected in odd_depth(feature.video))
 
 
 def _flat(names: Any) -> list[Any]:
@@ -136,3 +147,7 @@ def check_names(split: SplitView, described: Mapping[str, Described], ledger: Le
             if split.info.features[name].dims() != described[name].names:
                 found = f"{name}: other dimension names"
                 ledger.fault(INFO, split.name, found=found, expected="those of provenance.json", path=path)
+            if (grid := described[name].grid) and prod(grid) != len(described[name].names):
+                found = f"{name}: a grid of {list(grid)} in provenance.json"
+                expected = f"{len(described[name].names)} cells, a dimension each"
+                ledger.fault(INFO, split.name, found=found, expected=expected, path=path)

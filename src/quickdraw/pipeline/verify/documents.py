@@ -48,10 +48,18 @@ def _unlike(entry: Entry, episode: Traced, rate_hz: int) -> list[tuple[str, str]
 
 
 def check_rule(dataset: DatasetView, provenance: Provenance, ledger: Ledger) -> None:
-    """Longest to val, computed again from the configuration and the episodes' lengths."""
+    """Which episodes go to val, computed again from the configuration and the episodes' lengths."""
     with ledger.checking(RULE, PROVENANCE):
         built = provenance.built
-        rule = SplitRule(built.val_frac, built.val_floor, built.eval_globs, built.exclude_globs, built.val_runs)
+        rule = SplitRule(
+            built.val_frac,
+            built.val_floor,
+            built.eval_globs,
+            built.exclude_globs,
+            built.val_runs,
+            val_rule=built.val_rule,
+            seed=built.seed,
+        )
         held = {name: [EpisodeKey(e.campaign, e.run) for e in dataset.traced(name)] for name in dataset.splits}
         lengths = {
             key: entry.length

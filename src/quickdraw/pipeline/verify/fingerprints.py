@@ -116,7 +116,7 @@ def check_pictures(
         wrong = np.flatnonzero(shown != expected)
         if wrong.size:
             others = {n: _of_rows(file, n, rows) for n in cameras if n in file.columns and n != part.camera}
-            found = f"{part.camera}, {split.places(rows[wrong])}: another picture{_whose(shown, expected, others)}"
+            found = f"{part.camera}, {split.places(rows[wrong])}: another picture{whose(shown, expected, others)}"
             right = "the one whose fingerprint the row has"
             ledger.fault(FINGERPRINTS, split.name, found=found, expected=right, path=part.path)
 
@@ -128,7 +128,7 @@ def _of_rows(file: Fingerprints, camera: str, rows: Int64) -> Int64:
     return crcs.astype(np.int64)[rows - first]
 
 
-def _whose(shown: Int64, expected: Int64, others: Mapping[str, Int64]) -> str:
+def whose(shown: Int64, expected: Int64, others: Mapping[str, Int64]) -> str:
     """Where the pictures of a file do belong, if most of those that differ fit one explanation."""
     for other, crcs in others.items():
         if np.mean(shown == crcs) > 0.5:

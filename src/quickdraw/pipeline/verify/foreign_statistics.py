@@ -24,7 +24,6 @@ from quickdraw.pipeline.verify.vector_statistics import EPISODE_STATISTICS, STAT
 # lerobot's tools renumber rows and leave their episodes' statistics of these as they were.
 RENUMBERED = ("episode_index", "index", "task_index")
 ROUNDING = 1e-3  # of a dimension's largest number: what float32 sums of squares may lose of its spread
-CHANNELS = 3
 
 
 def check_foreign_statistics(split: SplitView, ledger: Ledger) -> None:
@@ -77,7 +76,8 @@ def _is_picture(feature: str) -> bool:
 
 
 def _width(split: SplitView, feature: str) -> int:
-    return CHANNELS if _is_picture(feature) else split.info.features[feature].shape[-1]
+    described = split.info.features[feature]
+    return described.channels if _is_picture(feature) else described.shape[-1]
 
 
 def _of_other_rows(stored: Mapping[str, Numbers], own: Statistics, feature: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ pictures must be equal to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -37,32 +37,38 @@ Flags = npt.NDArray[np.bool_]
 
 
 def check_frozen(split: SplitView, shown: SplitPictures, ledger: Ledger) -> None:
-    """Every camera of every episode."""
+    """Every colour camera of every episode."""
     with ledger.checking(FROZEN, split.name):
-        noisy = {key: _noise_survives(shown.episodes(key)) for key in split.info.cameras}
-        for entry in split.entries:
-            if seen := shown.cameras(entry.number):
+        colour = [shown.colour(entry.number) for entry in split.entries]
+        noisy = {key: _noise_survives([seen[key] for seen in colour if key in seen]) for key in split.info.cameras}
+        for entry, seen in zip(split.entries, colour, strict=True):
+            if seen:
                 _check_episode(split, entry, seen, noisy, ledger)
 
 
 def _check_episode(
     split: SplitView, entry: Entry, shown: Mapping[str, Shown], noisy: Mapping[str, bool], ledger: Ledger
 ) -> None:
-    rate_hz, moved = split.info.rate_hz, _moved(split, entry)
+    rate_hz, moved = split.info.rate_hz, robot_moved(split, entry)
     quartiles = {key: _quartiles(seen.steps, rate_hz) for key, seen in shown.items()}
     for key, seen in shown.items():
         moving = np.any([quartile > MOVING_LEVELS for name, quartile in quartiles.items() if name != key], axis=0)
-        quiet = quartiles[key] <= STILL_LEVELS if noisy[key] else _equal(seen.steps, rate_hz)
+        quiet = quartiles[key] <= STILL_LEVELS if noisy[key] else equal_for_a_second(seen.steps > 0, rate_hz)
         ledger.saw(FROZEN, len(seen.steps))
         report_frozen(split, entry, key, quiet & still(seen) & (moving | moved), ledger)
 
 
-def _noise_survives(episodes: dict[int, Shown]) -> bool:
+def _noise_survives(episodes: Sequence[Shown]) -> bool:
     """Whether pictures of a camera differ by its noise alone."""
-    return bool(episodes) and float(np.median(np.concatenate([s.noise for s in episodes.values()]))) > STILL_LEVELS
+    return bool(episodes) and float(np.median(np.concatenate([seen.noise for seen in episodes]))) > STILL_LEVELS
 
 
-def _moved(split: SplitView, entry: Entry) -> Flags:
+def moving(seen: Shown, rate_hz: int) -> Flags:
+    """Whether much of what a camera shows moves in the second that ends with each row, `(T,)`."""
+    return np.asarray(_quartiles(seen.steps, rate_hz) > MOVING_LEVELS)
+
+
+def robot_moved(split: SplitView, entry: Entry) -> Flags:
     """Whether the robot moved in the second that ends with each row, `(T,)`; nowhere where its state is not known."""
     if STATE not in split.info.vectors:
         return np.zeros(entry.length, np.bool_)
@@ -88,9 +94,12 @@ def still(seen: Shown) -> Flags:
     return seen.change <= STILL_CHANGE_LEVELS
 
 
-def _equal(steps: Float32, rate_hz: int) -> Flags:
-    """Whether all pictures of the second that ends with each row are one, bit by bit, `(T,)`."""
-    since = np.arange(len(steps)) - np.maximum.accumulate(np.where(steps > 0, np.arange(len(steps)), 0))
+def equal_for_a_second(changed: Flags, rate_hz: int) -> Flags:
+    """Whether all pictures of the second that ends with each row are one, bit by bit, `(T,)`.
+
+    `changed` `(T,)` says of each whether it is another one than that before it.
+    """
+    since = np.arange(len(changed)) - np.maximum.accumulate(np.where(changed, np.arange(len(changed)), 0))
     return np.asarray(since >= rate_hz - 1)
 
 

@@ -11,11 +11,15 @@ from typing import Annotated, Any
 
 import msgspec
 
+from quickdraw.core.grid import Float64
+from quickdraw.core.statistics import RGB_LEVELS
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.depth import depth_levels, is_depth
 from quickdraw.pipeline.verify.json_reading import odd, read_object, refusal, typed
 
 ROTATION = re.compile(r"(.*)rot6_([0-5])")
-MOST_ROWS, MOST_WIDE, MOST_HZ = 10_000_000, 100_000, 100_000  # of an episode; more is no recording but a slip
+# Of an episode; more is no recording but a slip. A matrix of 250 x 250 forces is 187,500 wide.
+MOST_ROWS, MOST_WIDE, MOST_HZ = 10_000_000, 200_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,20 @@ class Feature:
     def is_vector(self) -> bool:
         """Whether it is a row of numbers."""
         return self.dtype not in ("video", "image", "string", "language") and len(self.shape) == 1
+
+    @property
+    def is_depth(self) -> bool:
+        """Whether it is a camera of depth."""
+        return is_depth(self.video)
+
+    @property
+    def channels(self) -> int:
+        """Of a camera's pictures, as readers get them."""
+        return 1 if self.is_depth else 3
+
+    def levels(self) -> Float64:
+        """What each level of a camera's pictures is worth, `(N,)`: colour 0 to 1, depth [mm]. Raises ValueError."""
+        return depth_levels(self.video) if self.is_depth else RGB_LEVELS
 
     def dims(self) -> list[str]:
         """Names of the dimensions: a list, or a list in a dict (`{"motors": [...]}`), or else their numbers."""
@@ -69,6 +87,11 @@ class Info:
     def cameras(self) -> list[str]:
         """Feature names of the cameras."""
         return [name for name, feature in self.features.items() if feature.dtype == "video"]
+
+    def is_depth(self, camera: str) -> bool:
+        """Whether a camera, by its own name, is one of depth."""
+        feature = self.features.get(self.camera_key(camera))
+        return feature is not None and feature.is_depth
 
     def camera_key(self, camera: str) -> str:
         """A camera's feature name, from its own."""

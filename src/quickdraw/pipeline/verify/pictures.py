@@ -14,6 +14,7 @@ from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled
 from quickdraw.errors import VideoError
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.verify.depth_pictures import ShownDepth, WatchDepth
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.motion import Changes, Grey, fields_of, grey_of, step_between
 from quickdraw.pipeline.verify.split_view import SplitView, VideoPart
@@ -34,7 +35,7 @@ class Picks:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One whole episode as a camera's file shows it.
+    """One whole episode as a colour camera's file shows it.
 
     `counts` `(3, 256)` int64 and `sampled` are of the pictures lerobot samples; `steps` `(T,)` is the mean difference
     of each picture to the one before it, `noise` `(T,)` that of the middle one of its fields, and `change` `(T,)` how
@@ -57,6 +58,11 @@ class DecodeTask:
     lengths: tuple[int, ...]
     rate_hz: int
     pick: bool
+    is_depth: bool = False
+
+    def watch(self, length: int) -> _Watch | WatchDepth:
+        """What looks at an episode of `length` pictures."""
+        return WatchDepth(length) if self.is_depth else _Watch(length, Changes(self.rate_hz), self.pick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +70,14 @@ class Decoded:
     """What was decoded of a file: `episodes` that are whole, `size` (height, width), and why it ended too early."""
 
     pictures: int
-    episodes: tuple[Shown, ...]
+    episodes: tuple[Shown | ShownDepth, ...]
     size: tuple[int, int] | None
     damage: tuple[str, str] | None
 
 
 @dataclass(slots=True)
 class _Watch:
-    """Looks at the pictures of one episode as they pass."""
+    """Looks at the pictures of one episode of a colour camera as they pass."""
 
     length: int
     changes: Changes
@@ -80,6 +86,10 @@ class _Watch:
     steps: list[float] = field(default_factory=list)
     noise: list[float] = field(default_factory=list)
     liveliest: dict[int, tuple[float, int, Grey]] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> int:
+        return len(self.steps)
 
     def follow(self, shown: Iterator[Picture]) -> Iterator[Picture]:
         """Look at the episode's pictures and hand each on."""
@@ -120,14 +130,14 @@ class _Watch:
 
 def decode(task: DecodeTask) -> tuple[DecodeTask, Decoded]:
     """Decode a file to its end or to its first damaged picture."""
-    episodes, number, size = list[Shown](), 0, None
+    episodes, number, size = list[Shown | ShownDepth](), 0, None
     shown = pictures(task.path)
     try:
         for length in task.lengths:
-            watch = _Watch(length, Changes(task.rate_hz), task.pick)
+            watch = task.watch(length)
             for picture in watch.follow(shown):
                 number, size = number + 1, (picture.height, picture.width)
-            if len(watch.steps) == length:
+            if watch.seen == length:
                 episodes.append(watch.result())
         number += sum(1 for _ in shown)
     except VideoError as error:
@@ -139,15 +149,19 @@ def decode(task: DecodeTask) -> tuple[DecodeTask, Decoded]:
 class SplitPictures:
     """What was seen of one split: episode -> camera's feature name -> what it shows; only what could be decoded."""
 
-    shown: Mapping[int, Mapping[str, Shown]]
+    shown: Mapping[int, Mapping[str, Shown | ShownDepth]]
 
-    def episodes(self, key: str) -> dict[int, Shown]:
+    def episodes(self, key: str) -> dict[int, Shown | ShownDepth]:
         """A camera's episodes by number."""
         return {number: self.shown[number][key] for number in sorted(self.shown) if key in self.shown[number]}
 
-    def cameras(self, episode: int) -> Mapping[str, Shown]:
-        """An episode as each camera shows it."""
-        return self.shown.get(episode, {})
+    def colour(self, episode: int) -> dict[str, Shown]:
+        """An episode as each colour camera shows it."""
+        return {key: seen for key, seen in self.shown.get(episode, {}).items() if isinstance(seen, Shown)}
+
+    def depth(self, episode: int) -> dict[str, ShownDepth]:
+        """An episode as each depth camera shows it."""
+        return {key: seen for key, seen in self.shown.get(episode, {}).items() if isinstance(seen, ShownDepth)}
 
 
 def decode_all(
@@ -161,9 +175,10 @@ def decode_all(
             for part in split.videos:
                 lengths = tuple(entry.length for entry in part.entries)
                 parts[part.path] = split, part
-                tasks.append(DecodeTask(part.path, lengths, split.info.rate_hz, pick))
+                is_depth = split.info.features[part.key].is_depth
+                tasks.append(DecodeTask(part.path, lengths, split.info.rate_hz, pick and not is_depth, is_depth))
     tasks.sort(key=lambda task: (-sum(task.lengths), str(task.path)))
-    shown: dict[str, dict[int, dict[str, Shown]]] = {name: {} for name in splits}
+    shown: dict[str, dict[int, dict[str, Shown | ShownDepth]]] = {name: {} for name in splits}
     total, found = 0, {}
     with progress.stage("decode", sum(sum(task.lengths) for task in tasks), "pictures") as meter:
         for task, decoded in executor.run(decode, tasks):

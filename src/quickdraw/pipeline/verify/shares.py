@@ -150,7 +150,7 @@ def _look_at_split(view: DatasetView, split: SplitView, ledger: Ledger) -> Conte
     check_schema(split, ledger, exact=ours is not None)
     check_episodes(split, ledger)
     check_windows(split, ledger, exact=ours is not None)
-    check_tasks(split, [episode.campaign for episode in view.traced(split.name)], ledger)
+    check_tasks(split, [episode.text for episode in view.traced(split.name)], ledger)
     if ours is not None:
         check_names(split, ours.features, ledger)
     check_fingerprints(view, split, ledger)

@@ -1,13 +1,15 @@
-"""A dataset against the raw tree it was built from: the same files, the same rows to the bit."""
+"""A dataset against the raw tree it was built from: the same files, the same tasks, the same rows to the bit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from quickdraw.core.episode import EpisodeKey, EpisodePlan, Float32, Rejected
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.digests import FileDigest, digest
 from quickdraw.pipeline.executors import Executor
@@ -18,7 +20,7 @@ from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.metadata import Entry
 from quickdraw.pipeline.verify.split_view import SplitView
 
-SOURCE_FILES, SOURCE_ROWS = "source files", "source rows"
+SOURCE_FILES, SOURCE_ROWS, SOURCE_TASKS = "source files", "source rows", "source tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Reread:
     """A run as it reads today: its plan and rows, nothing of either where it cannot be read; `faults` say why."""
 
     plan: EpisodePlan | None
-    rows: Mapping[str, Float32]
+    rows: Mapping[str, npt.NDArray[Any]]
     faults: tuple[Fault, ...]
 
 
@@ -113,23 +115,39 @@ def _check_episode(dataset: DatasetView, task: ReadTask, reread: Reread) -> Ledg
             split = dataset.splits[episode.split]
             entry = split.entry(episode.index)
             if entry is not None:  # else that is reported where provenance.json is held against the splits
+                if reread.plan is not None:
+                    _compare_task(split, entry, reread.plan.task, f"episode {episode.index} ({episode})", ledger)
                 for name, right in reread.rows.items():
-                    _compare(split, entry, name, right, f"episode {episode.index} ({episode}), {name}", ledger)
+                    place = f"episode {episode.index} ({episode}), {name}"
+                    _compare(split, entry, name, right, place=place, ledger=ledger)
     return ledger
 
 
-def _compare(split: SplitView, entry: Entry, name: str, right: Float32, place: str, ledger: Ledger) -> None:
-    """A vector of an episode is that of its run, bit by bit."""
+def _compare_task(split: SplitView, entry: Entry, right: str, place: str, ledger: Ledger) -> None:
+    ledger.saw(SOURCE_TASKS)
+    if list(entry.tasks) != [right]:
+        found, path = f"{place}: tasks {', '.join(entry.tasks)}", split.root / "meta/episodes"
+        ledger.fault(SOURCE_TASKS, split.name, found=found, expected=f"{right}, of the source", path=path)
+
+
+def _compare(split: SplitView, entry: Entry, name: str, right: npt.NDArray[Any], *, place: str, ledger: Ledger) -> None:
+    """A vector of an episode is that of its run, bit by bit. One dimension is stored as a scalar."""
     built = split.rows_of(entry, name)
     ledger.saw(SOURCE_ROWS, len(built))
+    if right.shape == (len(built), 1):
+        built = built.reshape(len(built), -1)
     if built.shape != right.shape or built.dtype != right.dtype:
         found = f"{place}: {list(built.shape)} {built.dtype}"
         ledger.fault(SOURCE_ROWS, split.name, found=found, expected=f"{list(right.shape)} {right.dtype}")
         return
-    unlike = built.view(np.uint32) != right.view(np.uint32)  # to the bit: -0.0 is not 0.0, a NaN is itself
+    unlike = _bits(built) != _bits(right)  # to the bit: -0.0 is not 0.0, a NaN is itself
     wrong = np.flatnonzero(unlike.any(axis=1))
     if wrong.size:
         row, dim = int(wrong[0]), int(np.flatnonzero(unlike[wrong[0]])[0])
         named = split.info.features[name].dims()[dim]
         found = f"{place}: {split.places(entry.first + wrong)}: {named} {built[row, dim]!s}"
         ledger.fault(SOURCE_ROWS, split.name, found=found, expected=f"{right[row, dim]!s} of the source")
+
+
+def _bits(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(rows).view(f"u{rows.dtype.itemsize}")

@@ -16,7 +16,13 @@ from quickdraw.pipeline.verify.json_reading import odd
 RELATIVE = 1e-9  # what is stored was computed by the same functions; another CPU may sum in another order
 PICTURE_ABSOLUTE = 1e-6  # of 1; another decoder may not
 # A constant channel v may be bounded by v - 1 and v + 1.
-PICTURE_RANGE = {"min": (-1.0, 2.0), "max": (-1.0, 2.0), "mean": (0.0, 1.0), "std": (0.0, 1.0)}
+COLOUR_RANGE = {"min": (-1.0, 2.0), "max": (-1.0, 2.0), "mean": (0.0, 1.0), "std": (0.0, 1.0)}
+MOST_DEPTH = 65_535.0  # in whatever unit: depth is millimetres in 16 bits, or fewer metres
+DEPTH_RANGE = {"min": (-1.0, MOST_DEPTH + 1), "max": (-1.0, MOST_DEPTH + 1), "mean": (0.0, MOST_DEPTH),
+               "std": (0.0, MOST_DEPTH)}  # fmt: skip
+# By the number of channels.
+PICTURE_RANGES = {3: (COLOUR_RANGE, "a picture's statistics in 0..1, of levels over 255"),
+                  1: (DEPTH_RANGE, "distances that 16 bits of millimetres can tell")}  # fmt: skip
 
 Numbers = npt.NDArray[np.float64]
 
@@ -81,12 +87,17 @@ def malformed(stored: Any, width: int, *, picture: bool) -> Iterator[tuple[str, 
         else:
             values[name] = found
     yield from _out_of_order(values)
-    for name, (low, high) in PICTURE_RANGE.items() if picture else ():
-        if (
-            name in values
-            and ((values[name] < low - PICTURE_ABSOLUTE) | (values[name] > high + PICTURE_ABSOLUTE)).any()
-        ):
-            yield f"{name} {_short(values[name])}", "a picture's statistics in 0..1, of levels over 255"
+    if picture:
+        yield from _out_of_range(values, *PICTURE_RANGES[width])
+
+
+def _out_of_range(
+    values: Mapping[str, Numbers], ranges: Mapping[str, tuple[float, float]], expected: str
+) -> Iterator[tuple[str, str]]:
+    for name, (low, high) in ranges.items():
+        found = values.get(name, np.zeros(0))
+        if ((found < low - PICTURE_ABSOLUTE) | (found > high + PICTURE_ABSOLUTE)).any():
+            yield f"{name} {_short(found)}", expected
 
 
 def _out_of_order(values: Mapping[str, Numbers]) -> Iterator[tuple[str, str]]:

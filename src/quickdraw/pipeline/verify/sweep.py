@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quickdraw.core.episode import EpisodePlan, Float32, FramePlan
+from quickdraw.core.episode import DepthPlan, EpisodePlan, Float32, FramePlan
 from quickdraw.core.grid import Int64
-from quickdraw.errors import Refused, VideoError
 from quickdraw.pipeline.source import Source
 from quickdraw.pipeline.verify.motion import Changes, Grey, fields_of, grey_of
 from quickdraw.pipeline.verify.pictures import Picks
+from quickdraw.pipeline.verify.reading_sources import Damage, read_or_damage
 from quickdraw.video.decoding import pictures
 
 SHIFTS = range(-5, 6)
@@ -37,31 +37,24 @@ class SweepTask:
 class Swept:
     """`mean_square` for each shift of the camera's own pictures, `rows` of them; of every camera's at shift 0.
 
-    `change` `(T,)` is how much the source changes over the second that ends with each row. `damage` is what kept the
-    source from being read, as (found, expected).
+    `change` `(T,)` is how much the source changes over the second that ends with each row.
     """
 
     mean_square: tuple[float, ...]
     rows: int
     by_camera: Mapping[str, float]
     change: Float32
-    damage: tuple[str, str] | None
 
 
-def sweep(task: SweepTask) -> tuple[SweepTask, Swept]:
+def sweep(task: SweepTask) -> tuple[SweepTask, Swept | Damage]:
     """Decode the source forward; only fields of the pictures that are needed are kept."""
-    try:
-        return task, _sweep(task, task.source.frame_plan(task.plan, task.camera))
-    except VideoError as error:
-        damage = f"{error.path}: {error.found}", error.expected
-    except Refused as refused:
-        damage = str(refused.faults[0]), "a run that can be read"
-    except OSError as error:
-        damage = f"{error.filename}: unreadable ({error.strerror})", "a run that can be read"
-    return task, Swept((), 0, {}, np.zeros(0, np.float32), damage)
+    return task, read_or_damage(lambda: _sweep(task))
 
 
-def _sweep(task: SweepTask, plan: FramePlan) -> Swept:
+def _sweep(task: SweepTask) -> Swept | Damage:
+    plan = task.source.frame_plan(task.plan, task.camera)
+    if isinstance(plan, DepthPlan):
+        return Damage(f"{plan.path}: depth", "colour, as info.json says")
     index, own = plan.frame_index, task.picks.get(task.camera)
     rows = _inner(own.rows, len(index)) if own else np.zeros(0, np.int64)
     needed = {int(index[row + shift]) for row in rows for shift in SHIFTS}
@@ -72,7 +65,7 @@ def _sweep(task: SweepTask, plan: FramePlan) -> Swept:
     for name, picks in task.picks.items():
         there = picks.rows[picks.rows < len(index)]
         by_camera[name] = _unlike(picks, there, there, index, fields)
-    return Swept(curve, len(rows), by_camera, change, None)
+    return Swept(curve, len(rows), by_camera, change)
 
 
 def _inner(rows: Int64, length: int) -> Int64:
@@ -84,7 +77,7 @@ def _fields(plan: FramePlan, needed: set[int], rate_hz: int) -> tuple[dict[int, 
     """Fields of the `needed` pictures of a file, and how much what its rows show changes."""
     times = np.bincount(plan.frame_index, minlength=plan.pictures)
     changes, held = Changes(rate_hz), dict[int, Grey]()
-    for number, picture in enumerate(pictures(plan.path)):
+    for number, picture in enumerate(pictures(plan.path, plan.stream)):
         if number < len(times) and times[number]:
             fields = fields_of(grey_of(picture))
             for _ in range(times[number]):

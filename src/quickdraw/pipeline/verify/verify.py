@@ -11,16 +11,20 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.places import PROVENANCE
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.source import Source
 from quickdraw.pipeline.verify.alignment import SWEEP, check_alignment
 from quickdraw.pipeline.verify.dataset_view import DatasetView
 from quickdraw.pipeline.verify.files import check_digests
 from quickdraw.pipeline.verify.frozen import check_frozen
+from quickdraw.pipeline.verify.frozen_depth import check_frozen_depth
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.picture_statistics import check_foreign_picture_statistics, check_picture_statistics
 from quickdraw.pipeline.verify.pictures import SplitPictures, decode_all
 from quickdraw.pipeline.verify.report import Curve, Report
 from quickdraw.pipeline.verify.shares import check_structure
 from quickdraw.pipeline.verify.source import SOURCE_FILES, SOURCE_ROWS, check_source
+from quickdraw.pipeline.verify.source_depth import SOURCE_DEPTH, check_source_depth
+from quickdraw.pipeline.verify.source_packets import check_source_packets
 from quickdraw.pipeline.verify.split_view import SplitView
 
 SOURCE_OPTION = "--source"
@@ -30,8 +34,7 @@ def verify(dataset: Path, executor: Executor, progress: Progress, source: Path |
     """Check a dataset, against its raw tree too where `source` is given. Raises Refused where either is none."""
     started = time.monotonic()
     view, ledger = DatasetView(dataset), Ledger(dataset)
-    if source is not None:
-        _refuse_other_trees(view, source)
+    raw = None if source is None else _source_of(view, source, ledger)
     names, measured = check_structure(view, ledger, executor)
     readable = {name: split for name, split in view.splits.items() if name in names}
     for (name, column), statistics in measured.items():
@@ -39,7 +42,7 @@ def verify(dataset: Path, executor: Executor, progress: Progress, source: Path |
     check_digests(view, ledger, executor, progress)
     shown, pictures = decode_all(readable, ledger, executor, progress, pick=source is not None)
     _check_pictures(view, readable, shown, ledger)
-    curves = () if source is None else _check_source(view, shown, source, ledger, executor, progress)
+    curves = () if raw is None else _check_source(view, shown, raw, ledger, executor, progress)
     return Report(
         dataset=str(dataset),
         checks=dict(ledger.looked),
@@ -72,33 +75,43 @@ def _check_pictures(
         if view.ours is None:
             check_foreign_picture_statistics(split, shown[name], ledger)
         check_frozen(split, shown[name], ledger)
+    check_frozen_depth(readable, shown, ledger)
 
 
-def _refuse_other_trees(view: DatasetView, tree: Path) -> None:
-    """Raises Refused where a tree holds no campaign of the dataset: a slip, not a dataset that is wrong."""
+def _source_of(view: DatasetView, tree: Path, ledger: Ledger) -> Source | None:
+    """The source of a dataset, at `tree`; None where it cannot be told, which is reported.
+
+    Raises Refused where the tree holds no campaign of the dataset: a slip, not a dataset that is wrong.
+    """
+    if view.ours is None:
+        reason = f"no {PROVENANCE} says which run an episode is of"
+        ledger.skip(f"{SOURCE_ROWS}, {SOURCE_DEPTH}, {SWEEP}", view.root.name, reason)
+        return None
     campaigns = sorted({episode.campaign for name in view.splits for episode in view.traced(name)})
-    if campaigns and not any((tree / name).is_dir() for name in campaigns):
-        found = "none of the dataset's campaigns" if tree.is_dir() else "no such folder"
-        expected = f"the tree it was built from, with {', '.join(campaigns)} in it"
+    expected = f"the tree it was built from, with {', '.join(campaigns)} in it"
+    if not tree.is_dir():
+        raise Refused([Fault(SOURCE_OPTION, "tree", "no such folder", expected, path=str(tree))])
+    try:
+        source: Source = source_of(view.ours.processor, view.ours.config, tree)
+    except Refused as refused:
+        for fault in refused.faults:
+            ledger.add(replace(fault, field=SOURCE_FILES))
+        return None
+    if campaigns and not set(campaigns) & set(source.campaigns()):
+        found = "none of the dataset's campaigns"
         raise Refused([Fault(SOURCE_OPTION, "tree", found, expected, path=str(tree))])
+    return source
 
 
 def _check_source(
     view: DatasetView,
     shown: dict[str, SplitPictures],
-    tree: Path,
+    source: Source,
     ledger: Ledger,
     executor: Executor,
     progress: Progress,
 ) -> tuple[Curve, ...]:
-    if view.ours is None:
-        ledger.skip(f"{SOURCE_ROWS}, {SWEEP}", view.root.name, f"no {PROVENANCE} says which run an episode is of")
-        return ()
-    try:
-        source = source_of(view.ours.processor, view.ours.config, tree)
-    except Refused as refused:
-        for fault in refused.faults:
-            ledger.add(replace(fault, field=SOURCE_FILES))
-        return ()
     plans = check_source(view, source, ledger, executor, progress)
+    check_source_depth(view, shown, source, plans, ledger=ledger, executor=executor, progress=progress)
+    check_source_packets(view, source, plans, ledger=ledger, executor=executor, progress=progress)
     return check_alignment(view, shown, source, plans, ledger=ledger, executor=executor, progress=progress)

@@ -1,0 +1,58 @@
+"""What `--help` prints: every option with its default and what configs/ says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from quickdraw.data.config import COMMAND, DEFAULT_EXECUTOR, NAME, config_folder, group_names
+
+USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value ...]   (--help explains every option)"
+
+
+def help_lines(processor: str | None = None) -> Iterator[str]:
+    """Every option; where there is a processor of that name, no other's."""
+    known = group_names("processor")
+    shown = [processor] if processor in known else known
+    yield USAGE
+    yield ""
+    yield "x=, +x= and ++x= mean the same; values are taken verbatim."
+    yield "lists are written [a,b]; ... in one stands for its default items."
+    yield "what a processor is asked for follows under its name; --help +processor=<name> shows one of them alone."
+    yield ""
+    yield "  processor=<required>"
+    yield f"      what is built: {', '.join(known)}"
+    yield f"  executor={DEFAULT_EXECUTOR}"
+    yield f"      where tasks run: {', '.join(group_names('executor'))}"
+    files = [("", "options of every build", config_folder() / "build.yaml")]
+    files += [("source.", f"{name} options", config_folder() / "processor" / f"{name}.yaml") for name in shown if name]
+    for prefix, heading, path in files:
+        yield ""
+        yield heading
+        for name, default, comment in commented_options(path.read_text(encoding="utf-8").splitlines()):
+            yield f"  {prefix}{name}={default}"
+            yield from (f"      {line}" for line in comment)
+    yield ""
+    yield "exit codes: 0 done; 1 a failure of ours; 2 input or command refused, nothing touched; 130 interrupted"
+
+
+def commented_options(lines: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """(dotted name, default, comment lines above it) of each option of a commented YAML of one or two levels.
+
+    One that is `{}` there is a list for every name it is given.
+    """
+    section, comment = "", list[str]()
+    for line in lines:
+        text = line.strip()
+        if text.startswith("#"):
+            comment.append(text.removeprefix("#").strip())
+            continue
+        name, colon, default = text.partition(":")
+        if not line.startswith(" "):
+            section = ""
+        if colon and not default:
+            section = f"{name}."
+        elif default.strip() == "{}":
+            yield f"{section}{name}.{NAME}", "[]", comment
+        elif colon:
+            yield f"{section}{name}", default.strip().replace(", ", ","), comment
+        comment = []

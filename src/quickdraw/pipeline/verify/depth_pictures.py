@@ -1,0 +1,68 @@
+"""Pictures of depth as they are decoded: how often each code occurs, and a checksum of each picture's codes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from quickdraw.core.depth import CODES, Codes
+from quickdraw.core.grid import Int64
+from quickdraw.core.statistics import sampled_frames, sampled_stride
+from quickdraw.formats.lerobot.depth_codes import codes_of
+from quickdraw.formats.lerobot.fingerprints import Crcs
+from quickdraw.video.decoding import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDepth:
+    """One whole episode as a depth camera's file shows it.
+
+    `counts` `(1, 4096)` int64 and `sampled` are of the pictures lerobot samples; `crcs` `(T,)` uint32 are checksums of
+    each picture's codes, and `blank` `(T,)` says whether all of them are 0.
+    """
+
+    counts: Int64
+    sampled: int
+    crcs: Crcs
+    blank: npt.NDArray[np.bool_]
+
+
+def crc_of(codes: Codes) -> int:
+    """CRC-32 of a picture's codes `(H, W)`, as they stand in memory, little-endian."""
+    return zlib.crc32(np.ascontiguousarray(codes, "<u2"))
+
+
+@dataclass(slots=True)
+class WatchDepth:
+    """Looks at the pictures of one episode as they pass."""
+
+    length: int
+    counts: Int64 = field(default_factory=lambda: np.zeros((1, CODES), np.int64))
+    crcs: list[int] = field(default_factory=list)
+    blank: list[bool] = field(default_factory=list)
+
+    @property
+    def seen(self) -> int:
+        """How many pictures have passed."""
+        return len(self.crcs)
+
+    def follow(self, shown: Iterator[Picture]) -> Iterator[Picture]:
+        """Look at the episode's pictures and hand each on."""
+        sampled = set(sampled_frames(self.length).tolist())
+        for row, picture in zip(range(self.length), shown, strict=False):
+            yield picture
+            codes = codes_of(picture)
+            if row in sampled:
+                stride = sampled_stride(*codes.shape)
+                self.counts[0] += np.bincount(codes[::stride, ::stride].ravel(), minlength=CODES)
+            self.crcs.append(crc_of(codes))
+            self.blank.append(not codes.any())
+
+    def result(self) -> ShownDepth:
+        """What was seen, once all have passed."""
+        crcs, blank = np.array(self.crcs, np.uint32), np.array(self.blank, np.bool_)
+        return ShownDepth(self.counts, len(sampled_frames(self.length)), crcs, blank)
