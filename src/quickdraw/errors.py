@@ -34,6 +34,22 @@ class Fault:
         return f"{self.where}: {place}{self.field}: found {self.found}, expected {self.expected}{option}"
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What people call a group of episodes, and one of them, in the tree these come from."""
+
+    group: str
+    one: str
+
+    @property
+    def many(self) -> str:
+        """Several of them."""
+        return f"{self.one}s"
+
+
+RUNS = Words("campaign", "run")
+
+
 class QuickdrawError(Exception):
     """Base of every error this project raises on purpose."""
 
@@ -41,11 +57,11 @@ class QuickdrawError(Exception):
 class Refused(QuickdrawError):
     """The input or the command is refused; nothing was published. Carries every fault found, never only the first.
 
-    `runs` is how many runs were looked at, where that is known.
+    `runs` is how many runs were looked at, where that is known, `words` what they are called.
     """
 
-    def __init__(self, faults: Iterable[Fault], runs: int | None = None) -> None:
-        self.faults, self.runs = tuple(faults), runs
+    def __init__(self, faults: Iterable[Fault], runs: int | None = None, words: Words = RUNS) -> None:
+        self.faults, self.runs, self.words = tuple(faults), runs, words
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
     @property
@@ -58,8 +74,8 @@ class Refused(QuickdrawError):
         """How many of `runs` there are faults of; 0 where no run was looked at."""
         return len({fault.where for fault in self.faults if "/" in fault.where}) if self.runs else 0
 
-    def __reduce__(self) -> tuple[type[Refused], tuple[tuple[Fault, ...], int | None]]:
-        return type(self), (self.faults, self.runs)
+    def __reduce__(self) -> tuple[type[Refused], tuple[tuple[Fault, ...], int | None, Words]]:
+        return type(self), (self.faults, self.runs, self.words)
 
 
 class VideoError(QuickdrawError):

@@ -77,7 +77,6 @@ RECIPES = {
                    ("+source.state=[slam_pose]", "+source.action=[gripper_state,gripper_left_force]",
                     "+source.imu.mode=last"),
                    {"state": ("slam_pose",), "action": ("gripper_state", "gripper_left_force"), "imu": "last"}),
-    "legacy": Recipe("sample", "legacy_v110"),
     "two_slots": Recipe("sample", "two_slots"),
     "apart": Recipe("sample", "two_slots_apart", ("+source.fold=first",), {"fold": "first"}),
     "loose": Recipe("sample", "loose_ends", ("+source.on_bad_run=skip",),
@@ -94,7 +93,6 @@ RECIPES = {
                        {"slots": {"head": ["head_rgb", "head_left_rgb"]}, "imu": "last"}),
     "placing": Recipe("simulated", "umi_place", ("+source.depth.mode=lossless", "+source.force_matrices=none"),
                       {"depth": True, "matrices": "none"}),
-    "cameras": Recipe("simulated", "two_cameras"),
     "forged": Recipe("forged", "rows", (*SPLIT, "+source.imu.samples=5", "+source.max_gap_s=0.3"),
                      {"on_gap": "split", "fold": "first", "samples": 5, "max_gap_s": 0.3}),
     "deep": Recipe("forged", "deep", ("+source.depth=true",), {"depth": True, "fps": 15}),
@@ -193,6 +191,12 @@ def arguments(recipe: Recipe, name: str, trees: Mapping[str, Path], output: Path
 
 
 @pytest.fixture(scope="session")
+def pooled_typed(pooled_trees: dict[str, Path]) -> Callable[..., list[str]]:
+    """`pooled_typed(recipe, output, *more)`: the arguments that build a recipe."""
+    return lambda name, output, *more: arguments(RECIPES[name], name, pooled_trees, output, *more)
+
+
+@pytest.fixture(scope="session")
 def pooled_read(once: Once, pooled_datasets: Path, lerobot: Callable[..., dict[str, Any]]) -> Path:
     """What lerobot's reader returns of every split that was built, `<recipe>/<split>.npz`."""
 
@@ -205,6 +209,16 @@ def pooled_read(once: Once, pooled_datasets: Path, lerobot: Callable[..., dict[s
         lerobot("read_pooled", {"jobs": jobs})
 
     return once("pooled-read", make)
+
+
+@pytest.fixture(scope="session")
+def pooled_verified(
+    pooled_datasets: Path, pooled_trees: dict[str, Path], lerobot: Callable[..., Any], remember: Callable[..., Any]
+) -> dict[str, Any]:
+    """What `quickdraw verify --source` says of every recipe's dataset."""
+    pairs = [[pooled_datasets / n / "d", pooled_trees[r.tree] / r.place] for n, r in RECIPES.items()]
+    told = remember("pooled-verified", lambda _: lerobot("verify_many", {"datasets": pairs}))["told"]
+    return dict(zip(RECIPES, told, strict=True))
 
 
 @pytest.fixture(params=RECIPES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ FFMPEG = imageio_ffmpeg.get_ffmpeg_exe()
 HEIGHT, WIDTH = 48, 64
 BEGAN_NS = 7_000_000_000_000
 TO_THE_WRAP_NS = (2**31 - 500_000_000 - BEGAN_NS) % 2**32  # cut stamps turn negative half a second later
+
+__all__ = ["clock", "depths", "painted", "plain", "replace", "write_all", "write_task"]
 
 type Array = NDArray[Any]
 

@@ -44,7 +44,10 @@ def test_rows_pictures_and_depth_stay_what_they_were(name: str, edited: Path, me
     assert found["index"].tolist() == list(range(len(rows)))
     assert found["task"].tolist() == merged["task"][rows].tolist()
     for feature in set(found) - set(NUMBERING):
-        assert np.array_equal(found[feature], merged[feature][rows]), feature
+        if feature.endswith("umi_rgb") and name not in ("merged", "recomputed"):  # lerobot encodes what it cuts anew
+            assert np.abs(found[feature].astype(float) - merged[feature][rows]).mean() < 2
+        else:
+            assert np.array_equal(found[feature], merged[feature][rows]), feature
 
 
 def stats(root: Path) -> dict[str, Any]:
@@ -59,7 +62,8 @@ def test_depth_stays_depth_with_statistics_in_millimetres(edited: Path, merged: 
         found = stats(edited / name)[key]
         assert np.shape(found["mean"]) == (1, 1, 1)
         assert 0 < found["mean"][0][0][0] < merged[key].max()
-    np.testing.assert_allclose(stats(edited / "merged")[key]["max"], merged[key].max())
+    train = merged[key][merged["episode"] < 4]  # whose statistics both splits carry
+    assert stats(edited / "merged")[key]["max"] == [[[float(train.max())]]]
 
 
 def test_recompute_stats_finds_what_numpy_finds(edited: Path, merged: dict[str, Any]) -> None:

@@ -20,35 +20,40 @@ WITH_DEPTH = TAKEN | {DEPTH: {"type": "VISUAL", "shape": [3, 96, 128]}}
 type Lerobot = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def root(pooled_datasets: Path) -> Path:
-    return pooled_datasets / "umi" / "d" / "train"
-
-
 def line(features: dict[str, Any]) -> str:
     """The argument of lerobot-train that says what a policy takes."""
     return f"--policy.input_features={json.dumps(features)}"
 
 
-def test_a_split_without_depth_needs_no_line(pooled_datasets: Path, lerobot: Lerobot) -> None:
-    root = pooled_datasets / "flat" / "d" / "train"
-    told = lerobot("act_forward", {"root": root, "arguments": [], "expand": []})
-    assert told["takes"][COLOUR] == ["VISUAL", [3, 96, 128]]
-    assert math.isfinite(told["loss"])
+@pytest.fixture(scope="module")
+def told(pooled_datasets: Path, lerobot: Lerobot, remember: Callable[..., Any]) -> dict[str, Any]:
+    """What came of each way to configure a policy."""
+    flat, umi = (pooled_datasets / name / "d" / "train" for name in ("flat", "umi"))
+    jobs = {
+        "flat": {"root": flat, "arguments": [], "expand": []},
+        "depth": {"root": umi, "arguments": [], "expand": []},
+        "depth left out": {"root": umi, "arguments": [line(TAKEN)], "expand": []},
+        "depth as three": {"root": umi, "arguments": [line(WITH_DEPTH)], "expand": [DEPTH]},
+    }
+    answers = remember("pooled-act", lambda _: lerobot("act_forward", {"jobs": list(jobs.values())}))["told"]
+    return dict(zip(jobs, answers, strict=True))
 
 
-def test_with_depth_a_line_that_leaves_it_out_is_needed_and_enough(root: Path, lerobot: Lerobot) -> None:
-    told = lerobot("act_forward", {"root": root, "arguments": [], "expand": []})
-    assert "expected input[4, 1, 96, 128] to have 3 channels" in told["raised"]
-    told = lerobot("act_forward", {"root": root, "arguments": [line(TAKEN)], "expand": []})
-    assert set(told["takes"]) == set(TAKEN)
-    assert math.isfinite(told["loss"])
+def test_a_split_without_depth_needs_no_line(told: dict[str, Any]) -> None:
+    assert told["flat"]["takes"][COLOUR] == ["VISUAL", [3, 96, 128]]
+    assert math.isfinite(told["flat"]["loss"])
 
 
-def test_depth_of_one_channel_given_three_is_taken_and_normalised_as_a_picture(root: Path, lerobot: Lerobot) -> None:
-    told = lerobot("act_forward", {"root": root, "arguments": [line(WITH_DEPTH)], "expand": [DEPTH]})
-    assert set(told["takes"]) == set(WITH_DEPTH)
-    assert math.isfinite(told["loss"])
-    mean, deviation = told["normal"][DEPTH]
+def test_with_depth_a_line_that_leaves_it_out_is_needed_and_enough(told: dict[str, Any]) -> None:
+    assert "expected input[4, 1, 96, 128] to have 3 channels" in told["depth"]["raised"]
+    assert set(told["depth left out"]["takes"]) == set(TAKEN)
+    assert math.isfinite(told["depth left out"]["loss"])
+
+
+def test_depth_of_one_channel_given_three_is_taken_and_normalised_as_a_picture(told: dict[str, Any]) -> None:
+    found = told["depth as three"]
+    assert set(found["takes"]) == set(WITH_DEPTH)
+    assert math.isfinite(found["loss"])
+    mean, deviation = found["normal"][DEPTH]
     assert abs(mean) < 3
     assert 0.05 < deviation < 5

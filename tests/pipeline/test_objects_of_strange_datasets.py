@@ -20,6 +20,7 @@ from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.objects import put_cubes
 from quickdraw.pipeline.progress import PlainProgress
+from quickdraw.pipeline.verify.verify import verify
 
 CAMERAS = ("scene_left", "gripper_right_top")  # those the synthetic splits have
 
@@ -195,3 +196,20 @@ def test_what_cannot_be_read_is_refused_before_a_picture_is_decoded(
         put(dataset)
     assert names(dataset) == before
     assert [path.name for path in dataset.parent.iterdir()] == ["dataset"]
+
+
+def test_a_camera_of_depth_is_left_alone(film: Any, synthetic: ModuleType, tmp_path: Path) -> None:
+    size_px = synthetic.HEIGHT_PX, synthetic.WIDTH_PX
+    cameras = (*CAMERAS, synthetic.DEPTH_CAMERA)
+    spec = synthetic.dataset_spec(size_px=size_px, cameras=cameras)
+    for split in ("train", "val"):
+        episode = synthetic.fake_episode(0, 12, tmp_path / "clips" / split)
+        synthetic.pack(tmp_path / "dataset" / split, spec, [episode])
+    depth = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.glob("dataset/*/videos/*depth*/*/*")}
+    put_cubes(tmp_path / "dataset", CubeRule(CAMERAS, film.thresholds), Inline(), PlainProgress())
+    assert depth
+    assert all((tmp_path / path).read_bytes() == content for path, content in depth.items())
+    assert verify(tmp_path / "dataset", Inline(), PlainProgress()).findings == ()
+    with pytest.raises(Refused, match=r"shape: found .*\[48, 64, 1\].*expected \[height, width, 3\]"):
+        put_cubes(tmp_path / "dataset", CubeRule((CAMERAS[0], synthetic.DEPTH_CAMERA), film.thresholds), Inline(),
+                  PlainProgress())  # fmt: skip

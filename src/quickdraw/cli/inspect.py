@@ -51,7 +51,7 @@ def _print_words(tree: Path, overrides: Sequence[str]) -> None:
     for line in (*describe(found.plan, found.settings, with_faults=not found.faults), "", *episode_lines(found.plan)):
         progress.note(line)
     if found.faults:
-        raise Refused(found.faults, found.runs)
+        raise Refused(found.faults, found.runs, found.settings.source.words)
 
 
 def _print_document(tree: Path, overrides: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ def exit_codes(*, overrides: bool = False, consequence: str = "nothing was publi
         yield
     except Refused as refused:
         faults = refused.faults if overrides else [replace(fault, option="") for fault in refused.faults]
-        show(Refused(faults, refused.runs), consequence=consequence)
+        show(Refused(faults, refused.runs, refused.words), consequence=consequence)
         raise typer.Exit(REFUSED) from None
     except VideoError as error:
         fault = Fault("video", "picture", error.found, error.expected, path=error.path)

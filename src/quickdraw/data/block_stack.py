@@ -20,7 +20,7 @@ from quickdraw.core.features import FeatureSpec
 from quickdraw.core.grid import NS_PER_S, Float64
 from quickdraw.core.resample import displacement, nearest
 from quickdraw.core.rotation import rot6_from_rpy
-from quickdraw.errors import Fault, Refused
+from quickdraw.errors import RUNS, Fault, Refused
 from quickdraw.formats.campaign import layout
 from quickdraw.formats.campaign.acceptance import STRICT, Acceptance
 from quickdraw.formats.campaign.commanded import count_commanded
@@ -67,6 +67,7 @@ class BlockStack:
     processor = "block_stack"
     version = 1  # raised when the same raw run becomes other rows than before
     robot_type = "xarm7"
+    words = RUNS
     features = (STATE, ACTION)
 
     def campaigns(self) -> list[str]:

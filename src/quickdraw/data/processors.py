@@ -14,7 +14,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -36,21 +35,6 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 PROCESSORS: dict[str, Callable[[Config[Any]], Settings]] = {
     "block_stack": block_stack,
     "pooled_episodes": pooled_episodes,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a processor's input is called: a group of episodes, several episodes, and one as it is typed."""
-
-    group: str
-    episodes: str
-    example: str
-
-
-WORDS = {
-    "block_stack": Words("campaign", "runs", "campaign/run"),
-    "pooled_episodes": Words("task", "episodes", "task/episode_000012"),
 }
 
 
@@ -88,7 +72,7 @@ def run(command: Command) -> None:
     progress, warnings = for_this_output(), list[str]()
     with EXECUTORS[command.executor](command.config) as executor:
         plan, settings = make_plan(settings, executor, progress)
-        warnings += [*_glob_warnings(command, plan), *_cubeless(command, settings)]
+        warnings += [*_glob_warnings(command, plan, settings), *_cubeless(command, settings)]
         for line in (*describe(plan, settings), *warnings):
             progress.note(line)
         if command.config.dry_run:
@@ -101,7 +85,7 @@ def run(command: Command) -> None:
     progress.note(done)
 
 
-def _glob_warnings(command: Command, plan: BuildPlan) -> Iterator[str]:
+def _glob_warnings(command: Command, plan: BuildPlan, settings: Settings) -> Iterator[str]:
     """A warning for each glob the user typed that matches nothing, and where nothing is held out.
 
     A slip there mixes held-out data into train.
@@ -117,8 +101,7 @@ def _glob_warnings(command: Command, plan: BuildPlan) -> Iterator[str]:
                     yield f"warning: source.{option}: {glob} matches nothing"
     rule = command.config.source.eval_globs
     if rule and not any(split not in (POOL, None) for split in plan.campaigns.values()):
-        group = WORDS[command.processor].group
-        yield f"warning: no {group} is held out: none is {' or '.join(rule)} (source.eval_globs)"
+        yield f"warning: no {settings.source.words.group} is held out: none is {' or '.join(rule)} (source.eval_globs)"
 
 
 def _cubeless(command: Command, settings: Settings) -> Iterator[str]:
@@ -144,7 +127,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         run(parse(arguments))
     except Refused as refused:
-        show(refused, _advice(refused, named_processor(arguments)))
+        show(refused, _advice(refused))
         return REFUSED
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
@@ -157,15 +140,15 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _advice(refused: Refused, processor: str | None) -> Iterator[str]:
+def _advice(refused: Refused) -> Iterator[str]:
     """What to do about a refusal, where there is more to say than its faults do."""
     if refused.by_command:
         yield USAGE
-    if refused.bad_runs and processor in WORDS:
-        words = WORDS[processor]
+    if refused.bad_runs:
+        words = refused.words
         yield (
-            f"bad {words.episodes} are left out, and the others built, with +source.on_bad_run=skip; "
-            f"a single one, beside what is by default, with +source.exclude_globs=[...,{words.example}]"
+            f"bad {words.many} are left out, and the others built, with +source.on_bad_run=skip; "
+            f"a single one, beside what is by default, with +source.exclude_globs=[...,{words.group}/{words.one}]"
         )
 
 

@@ -47,17 +47,19 @@ def _minorities(trait: Trait, groups: Mapping[str, list[EpisodeKey]], source: So
     """The episodes that are in any but the largest of `groups`, by value of `trait`."""
     latest_first = sorted(groups.items(), key=lambda group: group[1][0], reverse=True)
     by_size = sorted(latest_first, key=lambda group: len(group[1]))
-    told = "; ".join(f"{value} in {_runs(keys)}" for value, keys in by_size)
+    told = "; ".join(f"{value} in {_named(keys, source)}" for value, keys in by_size)
     for value, keys in by_size[:-1]:
         for key in keys:
-            path, expected = str(source.path(key, trait.file)), f"one {trait.name} in all runs, not {told}"
+            path = str(source.path(key, trait.file))
+            expected = f"one {trait.name} in all {source.words.many}, not {told}"
             yield Rejected(key, (Fault(str(key), trait.name, value, expected, path=path, option=trait.option),))
 
 
-def _runs(keys: list[EpisodeKey]) -> str:
+def _named(keys: list[EpisodeKey], source: Source) -> str:
     named = ", ".join(map(str, keys[:MOST_NAMED]))
     more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
-    return f"{len(keys)} run{'s' if len(keys) > 1 else ''} ({named}{more})"
+    kind = source.words.many if len(keys) > 1 else source.words.one
+    return f"{len(keys)} {kind} ({named}{more})"
 
 
 def _repeated(key: EpisodeKey, known: EpisodeKey, source: Source) -> Rejected:

@@ -106,7 +106,7 @@ class _Stages:
     def without(self, rejected: Sequence[Rejected]) -> _Stages:
         """The same without what turned out bad, if it may be. Raises Refused."""
         if self.settings.on_bad_run == "refuse":
-            raise Refused(faults_of(merged(rejected)), len(self.plan.episodes))
+            raise Refused(faults_of(merged(rejected)), len(self.plan.episodes), self.settings.source.words)
         for fault in faults_of(merged(rejected)):
             self.progress.note(f"not built: {fault}")
         if self.dataset.exists():
@@ -154,7 +154,8 @@ class _Stages:
         if self.plan.rejected:
             for line in split_lines(self.plan, self.settings.source.rate_hz):
                 self.progress.note(line)
-            left = f"{len(self.plan.rejected)} of {len(self.plan.rejected) + len(self.plan.episodes)} runs"
+            bad, every = len(self.plan.rejected), len(self.plan.rejected) + len(self.plan.episodes)
+            left = f"{bad} of {every} {self.settings.source.words.many}"
             self.progress.note(f"left out: {left}; refused_runs in {PROVENANCE} says why")
 
     def measure(self, members: Mapping[str, Members]) -> dict[str, dict[str, Statistics]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quickdraw.core.split import POOL
+from quickdraw.errors import Words
 from quickdraw.formats.lerobot.schema import MB
 from quickdraw.pipeline.disk import estimated_bytes, free_bytes
 from quickdraw.pipeline.plan import BuildPlan, faults_of
@@ -14,7 +15,7 @@ from quickdraw.pipeline.settings import Settings
 def describe(plan: BuildPlan, settings: Settings, *, with_faults: bool = True) -> Iterator[str]:
     """The plan, line by line; `with_faults`: why runs are not built too."""
     rate_hz = settings.source.rate_hz
-    yield from _campaign_table(plan, rate_hz)
+    yield from _campaign_table(plan, settings.source.words, rate_hz)
     yield ""
     yield from split_lines(plan, rate_hz)
     yield ""
@@ -36,14 +37,14 @@ def split_lines(plan: BuildPlan, rate_hz: int) -> Iterator[str]:
         yield f"{split.name:<24} {len(split.episodes):>4} episodes {frames:>9,} frames {frames / rate_hz:>9,.1f} s"
 
 
-def _campaign_table(plan: BuildPlan, rate_hz: int) -> Iterator[str]:
-    width = max(len("campaign"), *(len(name) for name in plan.campaigns))
-    yield f"{'campaign':<{width}}  {'split':<24} {'runs':>5} {'frames':>9} {'seconds':>9}"
+def _campaign_table(plan: BuildPlan, words: Words, rate_hz: int) -> Iterator[str]:
+    width = max(len(words.group), *(len(name) for name in plan.campaigns))
+    yield f"{words.group:<{width}}  {'split':<24} {words.many:>8} {'frames':>9} {'seconds':>9}"
     for name, split in plan.campaigns.items():
         frames = [rows for key, rows in plan.lengths.items() if key.campaign == name]
-        none = "all refused" if any(rejected.key.campaign == name for rejected in plan.rejected) else "no runs"
+        none = "all refused" if any(rejected.key.campaign == name for rejected in plan.rejected) else f"no {words.many}"
         target = "excluded" if split is None else _destination(plan, name) if frames else none
-        counts = f"{len(frames):>5} {sum(frames):>9,} {sum(frames) / rate_hz:>9,.1f}" if frames else ""
+        counts = f"{len(frames):>8} {sum(frames):>9,} {sum(frames) / rate_hz:>9,.1f}" if frames else ""
         yield f"{name:<{width}}  {target:<24} {counts}".rstrip()
 
 
@@ -63,7 +64,8 @@ def _val_lines(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     share = plan.frames(val) / (plan.frames(train) + plan.frames(val))
     rule = settings.rule
     chosen = "the longest" if rule.val_rule == "longest" else f"at random, seed {rule.seed}"
-    wanted = f"{chosen}, at least val_floor={rule.val_floor} episodes, aiming at val_frac={rule.val_frac:.1%}"
+    floor = f" at least val_floor={rule.val_floor} episodes," if rule.val_floor else ""
+    wanted = f"{chosen},{floor} aiming at val_frac={rule.val_frac:.1%}"
     how = "frozen" if rule.val_runs else wanted
     yield f"val: {share:.1%} of the pool's frames ({how}):"
     yield from (f"  {key}  {plan.lengths[key]:,} frames" for key in val.episodes)

@@ -64,7 +64,7 @@ def make_plan(settings: Settings, executor: Executor, progress: Progress) -> tup
     found = survey(settings, executor, progress, index)
     faults = [*found.faults, *disk_faults(found.plan, found.settings)]
     if faults:
-        raise Refused(faults, found.runs)
+        raise Refused(faults, found.runs, settings.source.words)
     return found.plan, found.settings
 
 
@@ -113,7 +113,7 @@ def without(plan: BuildPlan, rejected: Sequence[Rejected], settings: Settings) -
     episodes = plan.episodes.only(key for key in plan.episodes if key not in bad)
     faults = _pool_faults(episodes, plan.campaigns, settings)
     if faults:
-        raise Refused([*faults_of(every), *faults], len(episodes) + len(every))
+        raise Refused([*faults_of(every), *faults], len(episodes) + len(every), settings.source.words)
     lengths = {key: plan.lengths[key] for key in episodes}
     splits = _splits(lengths, settings)
     warnings = tuple(_warnings(settings, episodes, splits))
@@ -168,7 +168,7 @@ def _read_runs(
 ) -> tuple[Packed[EpisodeKey, EpisodePlan], list[Rejected]]:
     """What each run would become, by key, sorted, and those that cannot become anything."""
     read, rejected, unknown = Packed[EpisodeKey, EpisodePlan](), list[Rejected](), list[EpisodeKey]()
-    with progress.stage("plan", len(keys), "runs") as meter:
+    with progress.stage("plan", len(keys), settings.source.words.many) as meter:
         for key in keys:
             if plan := index.known(key):
                 read.add(key, plan)

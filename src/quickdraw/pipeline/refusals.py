@@ -16,7 +16,7 @@ def show(refused: Refused, advice: Iterable[str] = (), *, consequence: str = "no
     with contextlib.suppress(OSError):  # whoever listened is gone
         lines = [*_summary(refused, consequence), *advice]
         if sys.stderr.isatty():
-            _print_table(refused.faults)
+            _print_table(refused)
         else:
             lines = [*map(_line, refused.faults), *lines]
         for line in lines:
@@ -34,19 +34,19 @@ def _summary(refused: Refused, consequence: str) -> Iterator[str]:
     if all(fault.where == COMMAND_LINE for fault in refused.faults):
         return
     faults = len(refused.faults)
-    where = f" in {refused.bad_runs} of {refused.runs} runs" if refused.runs and refused.bad_runs else ""
+    where = f" in {refused.bad_runs} of {refused.runs} {refused.words.many}" if refused.bad_runs else ""
     yield f"refused: {faults} fault{'s' if faults != 1 else ''}{where}; {consequence}"
 
 
-def _print_table(faults: Iterable[Fault]) -> None:
+def _print_table(refused: Refused) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("run", "where", "found", "expected", "option", show_lines=True)
+    table = Table(refused.words.one, "where", "found", "expected", "option", show_lines=True)
     for column in table.columns:
         column.overflow = "fold"
-    for fault in faults:
+    for fault in refused.faults:
         place = ":".join(part for part in (fault.path, str(fault.line or "")) if part)
         where = f"{place}: {fault.field}" if place else fault.field
         table.add_row(*map(Text, (fault.where, where, fault.found, fault.expected, fault.option)))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
 from quickdraw.core.features import FeatureSpec
-from quickdraw.errors import Fault
+from quickdraw.errors import Fault, Words
 
 
 class Campaign(Protocol):
@@ -40,6 +40,8 @@ class Source(Protocol):
     def version(self) -> int: ...
     @property
     def robot_type(self) -> str: ...
+    @property
+    def words(self) -> Words: ...
     @property
     def rate_hz(self) -> int: ...
     @property

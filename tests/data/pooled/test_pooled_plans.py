@@ -111,6 +111,19 @@ def test_a_row_from_a_shard_is_told_and_no_file_of_the_episode(recordings: Path,
     assert plan.row_files == ("data/chunk-000/episode-002.parquet",)
 
 
+def test_a_row_of_the_older_name_is_a_file_of_the_episode(spoiled: Callable[[str], Path], pooled: Make) -> None:
+    task = spoiled("plain")
+    rows = task / "meta/episodes/chunk-000"
+    created = plan_of(pooled(task.parent)).provenance["created_at"]
+    (rows / "episode-000.parquet").rename(rows / "file-000.parquet")
+    plan = plan_of(pooled(task.parent))
+    assert plan.row_files == ("data/chunk-000/episode-000.parquet", "meta/episodes/chunk-000/file-000.parquet")
+    assert plan.provenance["created_at"] == created
+    (rows / "file-000.parquet").unlink()
+    assert plan_of(pooled(task.parent)).row_files == ("data/chunk-000/episode-000.parquet",)
+    assert plan_of(pooled(task.parent)).provenance["created_at"] is None
+
+
 def test_the_samples_clocks_are_told(recordings: Path, pooled: Make) -> None:
     source = pooled(recordings, depth="lossless")
     cut = plan_of(source, EpisodeKey("loose_ends", "episode_000003"))
@@ -207,7 +220,7 @@ def test_what_is_planned_by_does_not_depend_on_what_was_settled(simulated: Path,
     assert settled.planning() == source.planning()
     assert settled.reading() != source.reading()
     assert settled.looks(FIRST) == source.looks(FIRST) == plan_of(source).looks
-    again: dict[str, object]
+    again: Any
     for again in ({"max_gap_s": 1.0}, {"cameras": ["cam"]}, {"fold": "first"}, {"force_matrices": "none"}):
         assert pooled(simulated, **again).planning() != source.planning()
     for again in ({"clocks": True}, {"state": ["glove"]}, {"action": ["glove"]}):

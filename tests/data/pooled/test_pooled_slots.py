@@ -69,7 +69,7 @@ def test_depth_is_told_by_the_file_in_every_coding(simulated: Path, pooled: Make
 def test_depth_is_left_out_unless_it_is_asked_for(simulated: Path, pooled: Make) -> None:
     plan = plan_of(pooled(simulated), "deep", 1)
     assert set(plan.videos) == {"cam"}
-    assert [trait.value for trait in plan.traits if trait.name == "cameras"] == ["cam"]
+    assert [trait.value for trait in plan.traits if trait.name == "set of cameras"] == ["cam"]
 
 
 def test_depth_beside_its_heat_map_is_the_depth(spoiled: Callable[[str], Path], pooled: Make) -> None:
@@ -91,7 +91,7 @@ def test_renamed_slots_are_one_camera_where_they_are_united(spoiled: Callable[[s
     (task / SLOTS / "front").mkdir()
     (task / SLOTS / "cam/episode-001.mp4").rename(task / SLOTS / "front/episode-001.mp4")
     apart = pooled(task.parent)
-    traits = [next(t for t in plan_of(apart, "plain", n).traits if t.name == "cameras") for n in (1, 2)]
+    traits = [next(t for t in plan_of(apart, "plain", n).traits if t.name == "set of cameras") for n in (1, 2)]
     assert [(trait.value, trait.option) for trait in traits] == [
         ("cam", "+source.slots.<name>=[a,b]"),
         ("front", "+source.slots.<name>=[a,b]"),
@@ -104,7 +104,7 @@ def test_renamed_slots_are_one_camera_where_they_are_united(spoiled: Callable[[s
     ]
     assert [plan.provenance["slots"] for plan in plans] == [{"eye": "cam"}, {"eye": "front"}]
     assert united.about() == {"left_out": {}, "slots": {"eye": ["cam", "front"]}}
-    assert {t.value for plan in plans for t in plan.traits if t.name == "cameras"} == {"eye"}
+    assert {t.value for plan in plans for t in plan.traits if t.name == "set of cameras"} == {"eye"}
 
 
 def test_two_slots_of_one_episode_are_no_one_camera(simulated: Path, pooled: Make) -> None:

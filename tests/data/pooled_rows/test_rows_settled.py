@@ -67,7 +67,8 @@ def test_columns_stand_in_the_contracts_order_each_validity_behind_its_own_and_c
     assert state.names[-6:] == tuple(f"slam_pose.rot6_{each}" for each in range(6))
     assert state.identity_dims == tuple(range(259, 265))
     assert state.unit[256:259] == ("m", "m", "m")
-    assert settled.features[1].names == tuple(f"gripper_left_force_matrix_sum.{axis}" for axis in ("fx", "fy", "fz"))
+    axes = ("fx_mn", "fy_mn", "fz_mn")
+    assert settled.features[1].names == tuple(f"gripper_left_force_matrix_sum.{axis}" for axis in axes)
 
 
 def test_a_feature_is_told_by_validity_where_any_episode_lacks_it_or_has_it_empty_and_of_another_width(

@@ -15,12 +15,16 @@ import av
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.depth import Depth
+from quickdraw.core.episode import DepthPlan
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.normalization import for_training
 from quickdraw.core.statistics import LEVELS, Statistics, histogram, of_histogram, of_rows
 from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
 from quickdraw.formats.lerobot.schema import CameraSpec, DatasetSpec, Limits
 from quickdraw.formats.lerobot.videos import plan_reel
+from quickdraw.video.depth_encoding import DepthEncoding
+from quickdraw.video.depth_encoding import encode_depth as film_depth
 from quickdraw.video.encoding import Encoding
 
 Rgb = npt.NDArray[np.uint8]
@@ -33,6 +37,8 @@ BITS = CAMERA_BITS + EPISODE_BITS + ROW_BITS
 CAMERAS = ("scene_left", "gripper_right_top")
 NOISE = {"scene_left": 0, "gripper_right_top": 60}  # what makes one camera's clips larger than the other's
 ENCODING = Encoding(HEIGHT_PX, WIDTH_PX, RATE_HZ, crf=18, preset="veryfast", gop=2)
+DEPTH_CAMERA = "wrist_depth"
+DEPTH_ENCODING = DepthEncoding(HEIGHT_PX, WIDTH_PX, RATE_HZ, gop=5)
 
 STATE = FeatureSpec(
     "observation.state",
@@ -64,6 +70,23 @@ def read_paint(rgb: Rgb) -> tuple[str, int, int]:
     number = sum(1 << bit for bit, level in enumerate(centres) if level > 128)
     episode = number >> ROW_BITS & (1 << EPISODE_BITS) - 1
     return CAMERAS[number >> (EPISODE_BITS + ROW_BITS)], episode, number & (1 << ROW_BITS) - 1
+
+
+def paint_depth(episode: int, row: int) -> Depth:
+    """The depth of a row [mm], its episode and row in the first pixels; a hole, and a speck beyond the scale."""
+    across, down = np.meshgrid(np.arange(WIDTH_PX), np.arange(HEIGHT_PX))
+    depth_mm = (300 + 20 * across + 15 * down).astype(np.uint16)
+    depth_mm[0, :2] = 100 * (1 + episode), 100 + 3 * row
+    depth_mm[4:7, 9:20] = 0
+    depth_mm[-1, -1] = 30_000
+    return depth_mm
+
+
+def encode_depth(frames: Sequence[Depth], target: Path, encoding: DepthEncoding = DEPTH_ENCODING) -> Path:
+    """Depth to a clip as the packer takes it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    film_depth(DepthPlan(target, np.arange(len(frames)), len(frames), lambda: iter(frames)), target, encoding)
+    return target
 
 
 def encode(pictures: Iterable[Rgb], target: Path, encoding: Encoding = ENCODING) -> Path:
@@ -117,12 +140,18 @@ class FakeEpisode:
         return self.arrays
 
     def clip(self, camera: str) -> Path:
+        target = self.folder / f"{camera}_{self.number}.mp4"
+        if camera == DEPTH_CAMERA and camera not in self.clips:
+            self.clips[camera] = encode_depth([paint_depth(self.number, row) for row in range(self.frames)], target)
         if camera not in self.clips:
-            target = self.folder / f"{camera}_{self.number}.mp4"
             self.clips[camera] = encode((paint(camera, self.number, row) for row in range(self.frames)), target)
         return self.clips[camera]
 
     def picture_statistics(self, camera: str) -> Statistics:
+        if camera == DEPTH_CAMERA:
+            codes = [DEPTH_ENCODING.scale.codes(paint_depth(self.number, row)) for row in range(self.frames)][:100]
+            counted = np.bincount(np.stack(codes).ravel(), minlength=4096)[None, :]
+            return of_histogram(counted, len(codes), DEPTH_ENCODING.levels)
         counts, pictures = np.zeros((3, LEVELS), np.int64), 0
         for picture in list(decoded(self.clip(camera)))[:100]:
             counts += histogram(picture)
@@ -146,8 +175,9 @@ def dataset_spec(
     encoding: Encoding = ENCODING,
     **changes: Any,
 ) -> DatasetSpec:
-    """What the synthetic splits have in common; every camera is of colour and of one size."""
-    shown = tuple(CameraSpec(camera, *size_px, 3, encoding.info()) for camera in cameras)
+    """What the synthetic splits have in common; every camera is of one size, and of colour but for `DEPTH_CAMERA`."""
+    filmed = [(camera, DEPTH_ENCODING if camera == DEPTH_CAMERA else encoding) for camera in cameras]
+    shown = tuple(CameraSpec(camera, *size_px, how.channels, how.info()) for camera, how in filmed)
     common: dict[str, Any] = {"rate_hz": RATE_HZ, "robot_type": "xarm7", "features": (STATE, ACTION),
                               "camera_specs": shown}  # fmt: skip
     return DatasetSpec(limits=limits, **(common | changes))

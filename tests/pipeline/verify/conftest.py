@@ -124,3 +124,15 @@ def plants() -> ModuleType:
 def painted() -> ModuleType:
     """painted.py."""
     return load("painted")
+
+
+@pytest.fixture(scope="session")
+def recorded(painted: ModuleType, once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The runs of painted.py."""
+    return once("painted-tree", lambda folder: painted.record(folder))
+
+
+@pytest.fixture(scope="session")
+def built(painted: ModuleType, recorded: Path, once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The dataset built of them."""
+    return once("painted-dataset", lambda folder: painted.make(recorded, folder / "dataset")) / "dataset"

@@ -21,6 +21,7 @@ from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, FramePlan
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.grid import Grid
 from quickdraw.core.split import SplitRule
+from quickdraw.errors import Words
 from quickdraw.pipeline.build import build
 from quickdraw.pipeline.digests import stamp_of
 from quickdraw.pipeline.executors.inline import Inline
@@ -42,6 +43,7 @@ DEPTH = {"front_depth": (24, 40), "side_depth": (33, 17)}
 LATE = {"front_depth": 2, "side_depth": 0}  # rows before the first picture
 TASKS = {"fold_towel": "fold the towel", "pick_cup": "拿起杯子"}
 RUNS = (("fold_towel", 1, 130), ("fold_towel", 2, 134), ("pick_cup", 1, 140), ("pick_cup", 3, 131))
+TASKS_AND_EPISODES = Words("task", "episode")
 MOVING = 40  # rows in which all moves
 ENCODINGS = {name: Encoding(*size, RATE_HZ, crf=15, preset="ultrafast", gop=5) for name, size in COLOUR.items()}
 
@@ -112,6 +114,7 @@ class Painted:
     processor: str = "pooled_episodes"
     version: int = 1
     robot_type: str = "none"
+    words: Words = TASKS_AND_EPISODES
     rate_hz: int = RATE_HZ
     features: tuple[FeatureSpec, ...] = (STATE, GLOVE, VALID, CLOCK)
     cameras: tuple[str, ...] = (*COLOUR, *DEPTH)

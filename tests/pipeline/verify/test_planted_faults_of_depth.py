@@ -22,21 +22,10 @@ from quickdraw.pipeline.verify.report import Report
 from quickdraw.video.depth_encoding import DepthEncoding
 
 type Verified = Callable[..., Report]
-type Once = Callable[[str, Callable[[Path], None]], Path]
 type Codes = npt.NDArray[np.uint16]
 
 DATA, EPISODES = "data/chunk-000/file-000.parquet", "meta/episodes/chunk-000/file-000.parquet"
 DEPTH = "observation.images.front_depth"
-
-
-@pytest.fixture(scope="session")
-def recorded(painted: ModuleType, once: Once) -> Path:
-    return once("painted-tree", lambda folder: painted.record(folder))
-
-
-@pytest.fixture(scope="session")
-def built(painted: ModuleType, recorded: Path, once: Once) -> Path:
-    return once("painted-dataset", lambda folder: painted.make(recorded, folder / "dataset")) / "dataset"
 
 
 @pytest.fixture
@@ -351,7 +340,7 @@ def test_a_tree_without_the_datasets_tasks_is_refused(
 ) -> None:
 
     (tmp_path / "tree/another_task").mkdir(parents=True)
-    with pytest.raises(Refused, match=r"tree: found none of the dataset's campaigns, expected .*fold_towel, pick_cup"):
+    with pytest.raises(Refused, match=r"tree: found none of the dataset's tasks, expected .*fold_towel, pick_cup"):
         verified(dataset, tmp_path / "tree")
     with pytest.raises(Refused, match="tree: found no such folder"):
         verified(dataset, tmp_path / "nowhere")

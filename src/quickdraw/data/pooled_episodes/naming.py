@@ -1,6 +1,7 @@
 """Which feature of the dataset a column of a data file becomes, and what its dimensions are called.
 
-No name contains `image` or `/`: lerobot takes the one for pictures and parts columns of statistics at the other.
+No name contains `image` or `/`: lerobot takes the one for pictures and parts columns of statistics at the other. A
+dimension that has a unit ends with it, for LeRobot has no other place for one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ STATE, ACTION = "observation.state", "action"
 VALID: Final = "valid"  # the one dimension of a `<feature>_valid`
 WALL, HARDWARE = "wall_time_ns", "hardware_ns"
 AXES: Final = ("gx", "gy", "gz", "ax", "ay", "az")
-FORCE: Final = ("fx", "fy", "fz")
+FORCE: Final = ("fx_mn", "fy_mn", "fz_mn")
+XYZ: Final = ("x_m", "y_m", "z_m")
 ROT6: Final = tuple(f"rot6_{each}" for each in range(6))
 SIDE: Final = 250  # taxels along each side of a force matrix
 GLOVE: Final = (16, 16)
@@ -107,7 +109,7 @@ def spec_of(column: str, width: int, options: PooledOptions) -> FeatureSpec:
         case Kind.IMU:
             return _imu(name, imu_samples(options))
         case Kind.POSE | Kind.OLD_POSE:
-            return FeatureSpec(name, ("x", "y", "z", *ROT6), ("m",) * 3 + ("",) * 6, identity_dims=tuple(range(3, 9)))
+            return FeatureSpec(name, (*XYZ, *ROT6), ("m",) * 3 + ("",) * 6, identity_dims=tuple(range(3, 9)))
         case Kind.FORCE:
             return FeatureSpec(name, FORCE, ("mN",) * 3)
         case Kind.STATE:
@@ -118,7 +120,7 @@ def spec_of(column: str, width: int, options: PooledOptions) -> FeatureSpec:
             quat = _parted("s", 16, ("qx", "qy", "qz", "qw"))
             return FeatureSpec(name, quat, ("",) * 64, identity_dims=tuple(range(64)), grid=(16, 4))
         case Kind.HAND:
-            return FeatureSpec(name, _parted("p", 21, ("x", "y", "z")), ("m",) * 63, grid=(21, 3))
+            return FeatureSpec(name, _parted("p", 21, XYZ), ("m",) * 63, grid=(21, 3))
         case Kind.PLAIN:
             return _plain(name, column, width)
 

@@ -134,7 +134,7 @@ def _provenance(episode: Episode, task: str, shown: Sequence[Shown], *, taken: T
 
 def _traits(shown: Sequence[Shown], options: PooledOptions, held: Held, files: Files) -> Iterator[Trait]:
     """What must be the same in all episodes: cameras, sizes and streams of those that are not scaled, widths."""
-    yield Trait("cameras", ", ".join(each.camera for each in shown), VIDEOS, UNITE)
+    yield Trait("set of cameras", ", ".join(each.camera for each in shown), VIDEOS, UNITE)
     for each in shown:
         file, copied = files.videos[each.camera], is_copied(each, options)
         if each.kind == "depth" or copied or options.hw is None:

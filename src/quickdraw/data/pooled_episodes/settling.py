@@ -23,6 +23,7 @@ from quickdraw.errors import COMMAND_LINE, Fault, Refused
 from quickdraw.formats.pooled import columns
 
 NO_ACTION: Final = "no action: the recorded one is a placeholder (+source.action=[...] or +source.action=next_state)"
+COPIED_DEPTH: Final = "depth is copied as the recorder's codes: where nothing is known it reads 100 mm, not 0"
 
 
 class Camera(NamedTuple):
@@ -172,6 +173,8 @@ def _clock(name: str) -> FeatureSpec:
 def _notes(found: Gathering, options: PooledOptions) -> Iterable[str]:
     if options.action is None:
         yield NO_ACTION
+    if options.depth == "copy":
+        yield COPIED_DEPTH
     reasons: dict[str, list[str]] = {}
     for each in found.columns.values():
         if not each.filled:

@@ -26,7 +26,7 @@ from quickdraw.data.pooled_episodes.planned import pictures_of
 from quickdraw.data.pooled_episodes.planning import Planner
 from quickdraw.data.pooled_episodes.settling import Settled
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder, task_folder
-from quickdraw.errors import Fault, Refused, VideoError
+from quickdraw.errors import Fault, Refused, VideoError, Words
 from quickdraw.formats.pooled.depth import open_depth
 from quickdraw.formats.pooled.info import recognise
 from quickdraw.formats.pooled.reader import Episode
@@ -50,6 +50,7 @@ class PooledEpisodes:
     processor = "pooled_episodes"
     version = 1  # raised when the same recording becomes other rows than before
     robot_type = "pooled_episodes"
+    words = Words("task", "episode")
 
     @property
     def rate_hz(self) -> int:

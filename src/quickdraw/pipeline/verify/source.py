@@ -92,7 +92,7 @@ def check_source(
     tasks = [ReadTask(source, *told) for told in zip(episodes, dataset.sources() if episodes else (), strict=True)]
     plans: dict[tuple[str, int], EpisodePlan] = {}
     checked: dict[tuple[str, int], Ledger] = {}
-    with progress.stage("source", len(episodes), "runs") as meter:
+    with progress.stage("source", len(episodes), source.words.many) as meter:
         for task, reread in executor.run(read_again, tasks):
             key = task.episode.split, task.episode.index
             checked[key] = _check_episode(dataset, task, reread)

@@ -98,7 +98,7 @@ def _source_of(view: DatasetView, tree: Path, ledger: Ledger) -> Source | None:
             ledger.add(replace(fault, field=SOURCE_FILES))
         return None
     if campaigns and not set(campaigns) & set(source.campaigns()):
-        found = "none of the dataset's campaigns"
+        found = f"none of the dataset's {source.words.group}s"
         raise Refused([Fault(SOURCE_OPTION, "tree", found, expected, path=str(tree))])
     return source
 
