@@ -70,13 +70,12 @@ def measure_extras(seconds: float, noise_levels: float, folder: Path, say: Calla
 
 
 def _add_camera(extras: Extras, file: CameraFile, encoding: Encoding, clip: Path) -> None:
-    size_px = encoding.height_px, encoding.width_px
     extras.add("decode, scale, encode", file.pictures, lambda: transcode(file.plan, clip, encoding))
     extras.add("SHA-256 of the camera's file", file.pictures, lambda: digest(file.path))
     extras.add("checksums of the clip", file.rows, lambda: (packet_crcs(clip), clip_digest(clip)))
     if file.camera in CUBE_CAMERAS:
         thresholds = CubeThresholds()
-        extras.add("cubes and colours", file.rows, lambda: look_at(clip, file.rows, size_px, thresholds))
+        extras.add("cubes and colours", file.rows, lambda: look_at(clip, file.rows, thresholds))
         survey = surveyed([file.rows])
         extras.add(
             "  of this, learning hues",
@@ -84,7 +83,7 @@ def _add_camera(extras: Extras, file: CameraFile, encoding: Encoding, clip: Path
             lambda: learn_hues(pictures_at(clip, survey), [file.rows], thresholds),
         )
     else:
-        extras.add("colours", file.rows, lambda: look_at(clip, file.rows, size_px, None))
+        extras.add("colours", file.rows, lambda: look_at(clip, file.rows, None))
     clips = [(clip, file.rows)]
     extras.add("joining", file.rows, lambda: join(clips, clip.with_name("joined.mp4"), encoding.rate_hz))
 

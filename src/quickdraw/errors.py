@@ -36,10 +36,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What people call a group of episodes, and one of them, in the tree these come from."""
+    """What people call a group of episodes, and one of them, in the tree these come from; `example` is one's name."""
 
     group: str
     one: str
+    example: str
 
     @property
     def many(self) -> str:
@@ -47,7 +48,7 @@ class Words:
         return f"{self.one}s"
 
 
-RUNS = Words("campaign", "run")
+RUNS = Words("campaign", "run", "campaign/run")
 
 
 class QuickdrawError(Exception):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from quickdraw.core import passes
 from quickdraw.core.order_statistics import RankSearch, keys_of, numbers_of
 from quickdraw.core.passes import of_passes
 from quickdraw.core.statistics import Statistics, of_counts, of_range, of_rows
@@ -20,19 +23,27 @@ EXACT = ("min", "max", "count", "q01", "q10", "q50", "q90", "q99")
 REPEATED = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.25, 1e-45, -1e-45, 3e38, -3e38, 1e-38])
 
 
-def floats(bits: int) -> st.SearchStrategy[float]:
+def floats(bits: Literal[32, 64]) -> st.SearchStrategy[float]:
     """Numbers of all sizes, denormal ones too, and few of them over and over."""
     return st.one_of(st.floats(-(2.0**100), 2.0**100, width=bits), st.floats(-2, 2, width=bits), REPEATED)
 
 
 def rows_of(dtype: type[np.floating[Any]], most: int = 60) -> st.SearchStrategy[npt.NDArray[Any]]:
-    bits = np.finfo(dtype).bits
+    bits: Literal[32, 64] = 32 if dtype is np.float32 else 64
     shapes = st.tuples(st.integers(1, most), st.integers(1, 4))
     return hnp.arrays(dtype, shapes, elements=floats(bits).map(lambda x: float(np.dtype(dtype).type(x))))
 
 
 def pieces(rows: npt.NDArray[Any], cuts: list[int]) -> Callable[[], Iterator[npt.NDArray[Any]]]:
     return lambda: iter(np.split(rows, sorted(cut % (len(rows) + 1) for cut in cuts)))
+
+
+def both_ways(read: Callable[[], Any], dtype: type[np.floating[Any]] = np.float32) -> tuple[Statistics, Statistics]:
+    """Of rows of which all fit in memory, and of which none do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "MOST_BYTES", 0)
+        ranked = of_passes(read, dtype)
+    return of_passes(read, dtype), ranked
 
 
 def assert_same(found: Statistics, expected: Statistics) -> None:
@@ -48,17 +59,20 @@ def assert_same(found: Statistics, expected: Statistics) -> None:
 @settings(max_examples=200)
 @given(rows=rows_of(np.float32), cuts=st.lists(st.integers(0, 100), max_size=6))
 def test_passes_over_pieces_say_what_all_float32_rows_at_once_say(rows: npt.NDArray[Any], cuts: list[int]) -> None:
-    assert_same(of_passes(pieces(rows, cuts)), of_rows(rows))
+    for found in both_ways(pieces(rows, cuts)):
+        assert_same(found, of_rows(rows))
 
 
 @given(rows=rows_of(np.float64), cuts=st.lists(st.integers(0, 100), max_size=6))
 def test_passes_over_pieces_say_what_all_float64_rows_at_once_say(rows: npt.NDArray[Any], cuts: list[int]) -> None:
-    assert_same(of_passes(pieces(rows, cuts), np.float64), of_rows(rows))
+    for found in both_ways(pieces(rows, cuts), np.float64):
+        assert_same(found, of_rows(rows))
 
 
 @given(rows=hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(-(2**52), 2**52)))
 def test_whole_numbers_are_measured_as_float64(rows: npt.NDArray[Any]) -> None:
-    assert_same(of_passes(lambda: [rows], np.float64), of_rows(rows))
+    for found in both_ways(lambda: [rows], np.float64):
+        assert_same(found, of_rows(rows))
 
 
 @settings(max_examples=20)
@@ -67,7 +81,8 @@ def test_measured_values_in_all_densities_have_the_quantiles_of_numpy(
     seed: int, rows: int, decimals: int, size: float
 ) -> None:
     values = np.random.default_rng(seed).normal(0, size, (rows, 3)).round(decimals).astype(np.float32)
-    assert_same(of_passes(pieces(values, [rows // 3, rows // 2])), of_rows(values))
+    for found in both_ways(pieces(values, [rows // 3, rows // 2])):
+        assert_same(found, of_rows(values))
 
 
 def test_vectors_have_their_mean_and_deviation_to_the_bit() -> None:
@@ -75,16 +90,81 @@ def test_vectors_have_their_mean_and_deviation_to_the_bit() -> None:
     rows = np.random.default_rng(5).normal(400, 30, (4001, 5)).astype(np.float32)
     expected = of_rows(rows)
     for cuts in ([], [1], [17, 17, 2000], list(range(0, 4001, 7))):
-        found = of_passes(pieces(rows, cuts))
-        for name in expected.items():
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        for found in both_ways(pieces(rows, cuts)):
+            for name in expected.items():
+                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [2, 3, 31, 32, 33, 64, 65, 100])
+@pytest.mark.parametrize("fitting", [0, 2, 3, 32, 40, 1000])
+def test_wide_rows_are_measured_to_the_bit_some_columns_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, dtype: type[np.floating[Any]], columns: int, fitting: int
+) -> None:
+    """`fitting` columns fit in memory: so many at a time by sorting, or, where these are few, 32 by their ranks."""
+    rng = np.random.default_rng(columns)
+    rows = rng.normal(400, 30, (301, columns)).astype(dtype)
+    rows[:, 0] = 7
+    rows[5, -1] = 1e30
+    monkeypatch.setattr(passes, "MOST_BYTES", fitting * rows.itemsize * len(rows))
+    ways = {"_of_ranks": 0, "of_rows": 0}
+
+    def count(way: str) -> None:
+        real = getattr(passes, way)
+
+        def counted(*told: Any) -> Statistics:
+            ways[way] += 1
+            found: Statistics = real(*told)
+            return found
+
+        monkeypatch.setattr(passes, way, counted)
+
+    count("_of_ranks")
+    count("of_rows")
+    found, expected = of_passes(pieces(rows, [1, 17, 200]), dtype), of_rows(rows)
+    for name in expected.items():
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    sorted_ = fitting >= min(columns, 32)
+    blocks = max(1, round((columns - 1) / (fitting if sorted_ else 32) + 0.499))
+    assert ways == {"_of_ranks": 0 if sorted_ else blocks, "of_rows": blocks if sorted_ else 0}
+
+
+MEASURED = """
+import resource, sys
+import numpy as np
+from quickdraw.core.passes import of_passes
+rows, columns, piece = map(int, sys.argv[1:])
+base = np.random.default_rng(0).normal(size=(piece, columns)).astype(np.float32)
+of_passes(lambda: [base[:4, :8]])
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+found = of_passes(lambda: (base + np.float32(at) for at in range(rows // piece)))
+print(found.count, len(found.min), peak() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "piece"),
+    [(20_000, 1_875, 200), (200, 187_500, 4), (400_000, 64, 4_000)],
+)
+def test_wide_rows_take_no_more_memory_than_some_columns_of_them(rows: int, columns: int, piece: int) -> None:
+    """100 to 150 MB of rows, of which 32 MB are looked at at a time; with all at once it takes 0.8 GB."""
+    told = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(rows), str(columns), str(piece)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    count, wide, grown_kb = map(int, told.stdout.split())
+    assert (count, wide) == (rows, columns)
+    assert grown_kb < 256 * 1024
 
 
 def test_a_column_with_a_nan_has_no_quantile_as_in_numpy() -> None:
     rows = np.array([[1, np.nan], [2, 5], [3, 6]], np.float32)
-    found, expected = of_passes(lambda: [rows]), of_rows(rows)
-    for name in expected.items():
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    expected = of_rows(rows)
+    for found in both_ways(lambda: [rows]):
+        for name in expected.items():
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 def test_no_row_is_an_error() -> None:

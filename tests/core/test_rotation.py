@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
-from quickdraw.core.rotation import rot6_from_rpy
+from quickdraw.core.rotation import rot6_from_quaternion, rot6_from_rpy
 
 Matrix = npt.NDArray[np.float64]
 MOUNT: Matrix = np.array([[1, 0, 0], [0, sqrt(0.5), -sqrt(0.5)], [0, sqrt(0.5), sqrt(0.5)]])
@@ -28,7 +29,7 @@ def by_hand(rpy_deg: tuple[float, float, float]) -> Matrix:
 
 
 def six(rpy_deg: tuple[float, float, float], mount: Matrix = MOUNT) -> Matrix:
-    return rot6_from_rpy(np.array([rpy_deg], np.float64), mount)[0]
+    return np.asarray(rot6_from_rpy(np.array([rpy_deg], np.float64), mount)[0])
 
 
 @given(rpy_deg=RPY)
@@ -87,3 +88,11 @@ def test_rows_are_independent_and_an_empty_table_stays_empty() -> None:
     assert both.shape == (2, 6)
     for row, rpy_deg in zip(both, table, strict=True):
         np.testing.assert_array_equal(row, six((rpy_deg[0], rpy_deg[1], rpy_deg[2])))
+
+
+@given(quaternion=st.tuples(*[st.floats(-10, 10)] * 4).filter(lambda q: max(map(abs, q)) > 1e-3))
+def test_a_quaternion_of_any_length_turns_as_scipys_does(quaternion: tuple[float, float, float, float]) -> None:
+    turned = np.asarray(Rotation.from_quat(quaternion).as_matrix())
+    found = rot6_from_quaternion(np.array([quaternion, (0.0, 0.0, 2.0, 2.0)]))
+    np.testing.assert_allclose(found[0], [*turned[:, 0], *turned[:, 1]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found[1], [0, 1, 0, -1, 0, 0], rtol=0, atol=1e-15)  # XYZW: a quarter about z

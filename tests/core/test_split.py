@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -248,7 +249,9 @@ def val_of(frames: dict[EpisodeKey, int], given: SplitRule) -> set[EpisodeKey]:
 def test_a_random_val_is_the_closest_prefix_of_the_seeds_order(
     lengths: list[int], hundredths: int, floor: int, seed: int
 ) -> None:
-    order, n = np.random.default_rng(seed).permutation(len(lengths)).tolist(), len(lengths)
+    n = len(lengths)
+    drawn = [hashlib.sha256(b"%d:%s" % (seed, str(key).encode())).hexdigest() for key in sorted(pool_of(lengths))]
+    order = sorted(range(n), key=drawn.__getitem__)
     wanted = Fraction(hundredths, 100)
     least = max(1, min(floor, n - 1))
     off = [abs(Fraction(sum(lengths[i] for i in order[:k]), sum(lengths)) - wanted) for k in range(least, n)]
@@ -275,9 +278,28 @@ def test_a_random_split_parts_the_pool_and_leaves_neither_side_empty(
 
 def test_a_seed_gives_the_same_order_wherever_it_is_drawn() -> None:
     """Another order would move episodes between the splits of a dataset that is built again."""
-    assert in_random_order(8, 0) == [2, 4, 3, 6, 5, 0, 1, 7]
-    assert in_random_order(5, 7) == [2, 0, 4, 1, 3]
-    assert sorted(in_random_order(1000, 3)) == list(range(1000))
+    names = [f"a/episode_{number:06d}" for number in range(1, 9)]
+    assert in_random_order(names, 0) == [0, 5, 7, 2, 6, 4, 3, 1]
+    assert in_random_order(names[:5], 7) == [1, 4, 0, 3, 2]
+    assert [names[i] for i in in_random_order(names, 0)] == [names[::-1][i] for i in in_random_order(names[::-1], 0)]
+    assert sorted(in_random_order([str(i) for i in range(1000)], 3)) == list(range(1000))
+
+
+@given(
+    lengths=st.lists(st.integers(1, 500), min_size=3, max_size=30),
+    added=st.integers(0, 29),
+    hundredths=st.integers(1, 99),
+    seed=st.integers(0, 2**70),
+)
+def test_an_episode_more_moves_no_other_but_at_the_end_of_a_random_val(
+    lengths: list[int], added: int, hundredths: int, seed: int
+) -> None:
+    """Either no old episode leaves val or none comes to it: val is a beginning of one order, whatever is in it."""
+    after, chosen = pool_of(lengths), rule(hundredths / 100, 0, val_rule="random", seed=seed)
+    new = sorted(after)[added % len(after)]
+    before = {key: length for key, length in after.items() if key != new}
+    was, now = val_of(before, chosen), val_of(after, chosen) - {new}
+    assert was <= now or now <= was
 
 
 def test_different_seeds_choose_different_episodes_and_each_episode_about_equally_often() -> None:
@@ -322,3 +344,87 @@ def test_without_a_floor_a_pool_of_one_goes_to_train_alone(val_rule: ValRule) ->
 def test_the_only_episode_of_a_pool_cannot_be_frozen_to_val() -> None:
     with pytest.raises(Refused, match="val_runs: found every pooled run"):
         make_splits(pool_of([10]), rule(0.1, 0, val_runs=("a/episode_000001",)))
+
+
+PIECES = st.lists(st.lists(st.integers(1, 500), min_size=1, max_size=4), min_size=2, max_size=12)
+
+
+def pieces_of(lengths: Sequence[Sequence[int]]) -> dict[EpisodeKey, int]:
+    """An episode of task a for each list: its pieces, or the whole of it where it is one."""
+    found = {}
+    for number, pieces in enumerate(lengths, 1):
+        for piece, rows in enumerate(pieces, 1):
+            name = f"episode_{number:06d}" + (f".{piece:02d}" if len(pieces) > 1 else "")
+            found[EpisodeKey("a", name)] = rows
+    return found
+
+
+def number_of(key: EpisodeKey) -> int:
+    return int(key.run.removeprefix("episode_").split(".")[0])
+
+
+@given(
+    lengths=PIECES,
+    hundredths=st.integers(1, 99),
+    floor=st.integers(0, 6),
+    val_rule=st.sampled_from(["longest", "random"]),
+    seed=st.integers(0, 2**32),
+)
+def test_pieces_stay_together_and_split_as_the_whole_of_them_would(
+    lengths: list[list[int]], hundredths: int, floor: int, val_rule: ValRule, seed: int
+) -> None:
+    given_rule = rule(hundredths / 100, floor, val_rule=val_rule, seed=seed)
+    apart, whole = (make_splits(pool, given_rule) for pool in (pieces_of(lengths), pool_of([*map(sum, lengths)])))
+    assert sorted(key for split in apart for key in split.episodes) == sorted(pieces_of(lengths))
+    for pieces, episodes in zip(apart, whole, strict=True):
+        assert {number_of(key) for key in pieces.episodes} == {number_of(key) for key in episodes.episodes}
+
+
+@given(lengths=PIECES, data=st.data())
+def test_a_frozen_name_of_an_episode_or_of_a_piece_of_it_stands_for_all_of_them(
+    lengths: list[list[int]], data: st.DataObject
+) -> None:
+    frames, held = pieces_of(lengths), defaultdict(list)
+    for key in frames:
+        held[number_of(key)].append(key)
+    numbers = data.draw(st.sets(st.sampled_from(sorted(held)), min_size=1, max_size=len(held) - 1))
+    names = [data.draw(st.sampled_from([*map(str, held[n]), f"a/episode_{n:06d}"])) for n in sorted(numbers)]
+    assert val_of(frames, rule(val_runs=tuple(names))) == {key for n in numbers for key in held[n]}
+    every = tuple(f"a/episode_{n:06d}" for n in held)
+    with pytest.raises(Refused, match="found every pooled run"):
+        make_splits(frames, rule(val_runs=every))
+
+
+def test_the_pieces_of_one_episode_are_a_pool_of_one() -> None:
+    frames = pieces_of([[10, 20, 30]])
+    (train,) = make_splits(frames, rule(0.5, 0))
+    assert train.episodes == tuple(sorted(frames))
+    with pytest.raises(Refused, match=r"pooled runs: found 1 \(a/episode_000001\), expected at least 2"):
+        make_splits(frames, rule(0.5, 1))
+
+
+@pytest.mark.parametrize(
+    ("glob", "left_out"),
+    [
+        ("a/episode_000012", {"a/episode_000012": "a/episode_000012", "a/episode_000012.01": "a/episode_000012"}),
+        ("a/episode_000012.01", {"a/episode_000012.01": "a/episode_000012.01"}),
+        (
+            "*/episode_*.??",
+            {"a/episode_000012.01": "a/episode_000012.01", "a/episode_000013.02": "a/episode_000013.02"},
+        ),
+        ("a/recording_2", {}),
+        ("a", {}),
+    ],
+)
+def test_an_excluded_name_stands_for_all_pieces_and_that_of_a_piece_for_one(
+    glob: str, left_out: dict[str, str]
+) -> None:
+    names = ["a/episode_000012", "a/episode_000012.01", "a/episode_000013.02", "a/recording_2.01", "a/run_0001_x.02"]
+    told = {str(key): rule(exclude_globs=(glob,)).left_out_as(key) for key in keys(*names)}
+    assert {name: as_ for name, as_ in told.items() if as_ is not None} == left_out
+
+
+@pytest.mark.parametrize("run", ["recording_2026.01", "run_0001_a.02", "episode_000001", "episode_1.x", "episode_.01"])
+def test_what_is_no_piece_is_a_recording_of_its_own(run: str) -> None:
+    assert EpisodeKey("a", run).recording == EpisodeKey("a", run)
+    assert EpisodeKey("a", "episode_000001.12").recording == EpisodeKey("a", "episode_000001")

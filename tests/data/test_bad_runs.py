@@ -270,7 +270,8 @@ def test_what_turns_out_bad_later_is_taken_out_of_a_plan_and_splits_are_made_ane
     chosen = settings_of(five[ONE].tree, SKIP)
     plan = planned(five, SKIP)
     assert splits(plan) == {"train": [THREE], "val": [ONE, TWO], "eval_purple": [FIVE]}
-    less = without(plan, [bad(TWO), bad(FIVE)], chosen)
+    less, settled = without(plan, [bad(TWO), bad(FIVE)], chosen)
+    assert settled is chosen  # what campaigns hold is known before any run is
     assert splits(less) == {"train": [THREE], "val": [ONE]}
     assert left_out(less) == [TWO, FOUR, FIVE]
     assert sorted(map(str, less.episodes)) == [ONE, THREE]

@@ -263,4 +263,4 @@ def test_inspect_tells_in_words_what_stands_in_the_way_of_each_episode(sample_po
     assert result.exit_code == 2
     assert "loose_ends/episode_000002: " in result.stderr
     assert "override: +source.on_gap=split" in result.stderr
-    assert " runs; nothing was published" in result.stderr.splitlines()[-1]
+    assert " episodes; nothing was published" in result.stderr.splitlines()[-1]

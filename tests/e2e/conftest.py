@@ -59,6 +59,7 @@ class Recipe:
     without: tuple[str, ...] = ()
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     copied: bool = False
+    logs: bool = False
 
 
 HEADS = ["D435_depth_rgb", "D435_head_rgb"]
@@ -93,11 +94,15 @@ RECIPES = {
                        {"slots": {"head": ["head_rgb", "head_left_rgb"]}, "imu": "last"}),
     "placing": Recipe("simulated", "umi_place", ("+source.depth.mode=lossless", "+source.force_matrices=none"),
                       {"depth": True, "matrices": "none"}),
-    "forged": Recipe("forged", "rows", (*SPLIT, "+source.imu.samples=5", "+source.max_gap_s=0.3"),
-                     {"on_gap": "split", "fold": "first", "samples": 5, "max_gap_s": 0.3}),
+    "forged": Recipe("forged", "rows", (*SPLIT, "+source.imu.samples=5", "+source.max_gap_s=0.3",
+                                          "+source.state=[left_glove]", "+source.action=next_state"),
+                     {"on_gap": "split", "fold": "first", "samples": 5, "max_gap_s": 0.3, "state": ("left_glove",),
+                      "action": "next_state"}),
     "deep": Recipe("forged", "deep", ("+source.depth=true",), {"depth": True, "fps": 15}),
-    "copied": Recipe("forged", "rows", (*SPLIT[:1], "+source.video.mode=copy", "+source.exclude_globs=[gaps,odd]"),
-                     {"on_gap": "split"}, ("gaps", "odd"), copied=True),
+    "copied": Recipe("forged", "rows", (*SPLIT[:1], "+source.video.mode=copy",
+                                          "+source.exclude_globs=[gaps,odd,edges]"),
+                     {"on_gap": "split"}, ("gaps", "odd", "edges"), copied=True),
+    "logs": Recipe("forged", "logs", ("+source.depth.mode=copy",), {"depth": True}, logs=True),
 }  # fmt: skip
 
 
@@ -140,12 +145,16 @@ class Build:
                         raise
         return found
 
+    @cached_property
+    def expected(self) -> dict[tuple[str, str], tuple[Any, Mapping[str, Any]]]:
+        """Of each task and run what is expected of it and its features."""
+        features = self.oracle.features(self.takes, self.asked)
+        return {(take.task, take.run): (take, rows) for take, rows in zip(self.takes, features, strict=True)}
+
     def episodes(self) -> Iterator[tuple[str, dict[str, Any], Any, Mapping[str, Any]]]:
         """Split, provenance of an episode, what is expected of it and its features."""
-        expected = self.oracle.features(self.takes, self.asked)
-        by_name = {(take.task, take.run): (take, rows) for take, rows in zip(self.takes, expected, strict=True)}
         for told in self.provenance["episodes"]:
-            yield told["split"], told, *by_name[(told["campaign"], told["run"])]
+            yield told["split"], told, *self.expected[(told["campaign"], told["run"])]
 
     def rows(self, split: str) -> dict[str, Any]:
         """What lerobot returned of every row, by feature; `digest` of which is compared elsewhere."""
@@ -221,17 +230,21 @@ def pooled_verified(
     return dict(zip(RECIPES, told, strict=True))
 
 
+@pytest.fixture(scope="session")
+def pooled_builds(
+    pooled_datasets: Path, pooled_read: Path, pooled_trees: dict[str, Path], oracle: ModuleType
+) -> dict[str, Build]:
+    """Every recipe's build, its expectations worked out once a process."""
+    found = {}
+    for name, recipe in RECIPES.items():
+        folder, source = pooled_datasets / name, pooled_trees[recipe.tree] / recipe.place
+        said = (folder / "said").read_text()
+        assert (folder / "code").read_text() == "0", said
+        found[name] = Build(name, recipe, folder / "d", source, said, pooled_read, oracle)
+    return found
+
+
 @pytest.fixture(params=RECIPES)
-def build(
-    request: pytest.FixtureRequest,
-    pooled_datasets: Path,
-    pooled_read: Path,
-    pooled_trees: dict[str, Path],
-    oracle: ModuleType,
-) -> Build:
-    """Each recipe."""
-    recipe, folder = RECIPES[request.param], pooled_datasets / request.param
-    said = (folder / "said").read_text()
-    assert (folder / "code").read_text() == "0", said
-    source = pooled_trees[recipe.tree] / recipe.place
-    return Build(request.param, recipe, folder / "d", source, said, pooled_read, oracle)
+def build(request: pytest.FixtureRequest, pooled_builds: dict[str, Build]) -> Build:
+    """Each recipe's."""
+    return pooled_builds[request.param]

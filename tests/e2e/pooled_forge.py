@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 FFMPEG = imageio_ffmpeg.get_ffmpeg_exe()
 HEIGHT, WIDTH = 48, 64
+LOGS = "depth_log"  # the slot of logarithmic codes
 BEGAN_NS = 7_000_000_000_000
 TO_THE_WRAP_NS = (2**31 - 500_000_000 - BEGAN_NS) % 2**32  # cut stamps turn negative half a second later
 
@@ -51,7 +52,7 @@ def write_task(root: Path, name: str, episodes: list[Episode], fps: int) -> Path
         data.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table(one), data, compression="zstd")
         for slot, pictures in one.films.items():
-            extensions[slot] = "mkv" if pictures.ndim == 3 else "mp4"
+            extensions[slot] = "mkv" if pictures.ndim == 3 and slot != LOGS else "mp4"
             path = task / "videos" / chunk / slot / f"{file}.{extensions[slot]}"
             path.parent.mkdir(parents=True, exist_ok=True)
             film(path, pictures, fps)
@@ -83,8 +84,8 @@ def table(one: Episode) -> pa.Table:
     }
     if one.imu:
         columns["imu_ts_ns"] = pa.array([[ts for ts, _ in row] for row in one.imu], pa.list_(pa.int64()))
-        values = [[sample.tolist() for _, sample in row] for row in one.imu]
-        columns["observation.imu"] = pa.array(values, pa.list_(pa.list_(pa.float32(), 6)))
+        samples = [[sample.tolist() for _, sample in row] for row in one.imu]
+        columns["observation.imu"] = pa.array(samples, pa.list_(pa.list_(pa.float32(), 6)))
     for name, values in one.columns.items():
         columns[name] = pa.array(values) if values.ndim == 1 else fixed(values)
     for name, cells in one.lists.items():
@@ -100,11 +101,16 @@ def fixed(values: Array) -> pa.Array:
 
 
 def film(path: Path, pictures: Array, fps: int) -> None:
-    """Colour as H.264 with a keyframe every fifth picture and no B-frames, depth as FFV1."""
-    pixels = "gray16le" if pictures.ndim == 3 else "rgb24"
-    codec = ["-c:v", "ffv1", "-level", "3"] if pictures.ndim == 3 else [
-        "-c:v", "libx264", "-crf", "12", "-g", "5", "-bf", "0", "-sc_threshold", "0", "-pix_fmt", "yuv420p",
-        "-colorspace", "smpte170m", "-color_range", "tv"]  # fmt: skip
+    """Colour as H.264 with a keyframe every fifth picture and no B-frames, depth as FFV1, codes as HEVC."""
+    x265 = "log-level=none:qp=6:range=full:bframes=0:keyint=5:min-keyint=5:scenecut=0:open-gop=0"
+    if path.suffix == ".mkv":
+        pixels, codec = "gray16le", ["-c:v", "ffv1", "-level", "3"]
+    elif pictures.ndim == 3:
+        pixels = "gray12le"
+        codec = ["-c:v", "libx265", "-x265-params", x265, "-color_range", "pc", "-tag:v", "hvc1"]
+    else:
+        pixels, codec = "rgb24", ["-c:v", "libx264", "-crf", "12", "-g", "5", "-bf", "0", "-sc_threshold", "0"]
+        codec += ["-pix_fmt", "yuv420p", "-colorspace", "smpte170m", "-color_range", "tv"]
     size = f"{pictures.shape[2]}x{pictures.shape[1]}"
     command = [FFMPEG, "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", pixels, "-s", size, "-r", str(fps)]
     command += ["-i", "-", *codec, str(path)]
@@ -204,7 +210,9 @@ def write_all(root: Path) -> None:
         plain(1, holes, seed=6, imu=imu(holes, 400, 6)),
         plain(2, np.zeros(20, np.int64), seed=7, wall_s=paused),
         plain(3, cut(clock(20, 30, holes={4: 2.5}) + TO_THE_WRAP_NS), seed=8),
+        plain(4, clock(9, 30, holes={0: 1.0, 7: 1.0}), seed=12),
     ], 30)  # fmt: skip
+    write_task(root / "rows", "edges", edges(), 30)
     write_task(root / "rows", "odd", [doubled(1, clock(16, 30), seed=9, apart=True)], 30)
     write_task(root / "rows", "twice", [
         doubled(1, clock(18, 30), seed=10),
@@ -212,14 +220,42 @@ def write_all(root: Path) -> None:
     ], 30)  # fmt: skip
     (root / "rows" / "_not_a_task").mkdir()
     (root / "rows" / "notes").mkdir()
+    write_task(root, "logs", logs(), 30)
     write_task(root / "deep", "deep", [deep(1, 14, 0), deep(2, 18, 3), deep(3, 12, -1)], 15)
+
+
+def edges() -> list[Episode]:
+    """Frames that are passed over, that begin late, and stamps that are missing here and there."""
+    even = clock(14, 30)
+    one = plain(1, even, seed=13, missing=-1, imu=imu(even, 400, 13))
+    passed = np.array([*range(3), *range(4, 15)])
+    two = plain(2, clock(12, 30), seed=14, missing=-5)
+    found = [replace(one, frame_index=passed), replace(two, frame_index=np.arange(5, 17))]
+    for number, row in ((3, 0), (4, 6), (5, 11)):
+        stamps = clock(12 + number, 30)
+        holed = plain(number, stamps, seed=14 + number, imu=imu(stamps, 300, number))
+        stamps = stamps.copy()
+        stamps[row] = 0
+        found.append(replace(holed, stamps_ns=stamps))
+    return found
+
+
+def logs() -> list[Episode]:
+    """Depth as the contract's logarithmic codes, without B-frames."""
+    found = []
+    for number in (1, 2):
+        codes = np.round(np.log(np.clip(depths(11, number), 100, 5000) / 100.0) / np.log(50.0) * 4095).astype(np.uint16)
+        codes[depths(11, number) == 0] = 0
+        one = plain(number, clock(11, 30), seed=30 + number)
+        found.append(replace(one, films={"cam": one.films["cam"], LOGS: codes}))
+    return found
 
 
 def deep(number: int, frames: int, late: int) -> Episode:
     """Colour and depth, which begins `late` frames late, or ends one too late."""
     stamps = clock(frames, 15)
     one = plain(number, stamps, seed=20 + number, wall_s=1.79e9 + np.arange(frames) / 15)
-    films = {"cam": one.films["cam"], "depth_0": depths(frames - late, 20 + number)}
+    films = {"cam": one.films["cam"], "depth_0": depths(frames - late, 20 + number, HEIGHT + 1, WIDTH + 1)}
     columns, lists = trajectory_columns(frames, stamps, number), trajectory(stamps, number)
     return Episode(number, one.frame_index, stamps, one.wall_s, films, columns=columns, lists=lists)
 

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -172,29 +173,21 @@ def shown(table: pa.Table, keep: Array, films: Mapping[str, Path], asked: Asked)
 
 
 def pieces(table: pa.Table, keep: Array, asked: Asked) -> list[Array]:
-    """The kept rows, cut where there is a hole."""
-    steps = elapsed(table, asked.fps)[keep]
-    holes = np.flatnonzero(np.diff(steps) > asked.max_gap_s) + 1
-    if len(holes) and asked.on_gap != "split":
+    """The kept rows, cut where there is a hole: unstamped rows of a clock count a frame's time each."""
+    stamps = [int(stamp) for stamp in column(table, "hardware_ns")[keep]]
+    if any(stamps):
+        cut = all(abs(stamp) < HALF for stamp in stamps)
+        stamped = [at for at, stamp in enumerate(stamps) if stamp]
+        holes = []
+        for before, after in pairwise(stamped):
+            step = (stamps[after] - stamps[before]) % WRAP if cut else stamps[after] - stamps[before]
+            if Fraction(step, SECOND) - Fraction(after - before - 1, asked.fps) > Fraction(asked.max_gap_s):
+                holes.append(after)
+    else:
+        holes = (np.flatnonzero(np.diff(column(table, "wall_time")[keep]) > asked.max_gap_s) + 1).tolist()
+    if holes and asked.on_gap != "split":
         raise NotTaken("a hole")
     return list(np.split(keep, holes))
-
-
-def elapsed(table: pa.Table, fps: int) -> Array:
-    """Seconds of every row by the clock that is there."""
-    stamps = column(table, "hardware_ns").astype(object)
-    if not any(stamps):
-        return column(table, "wall_time")
-    if max(abs(s) for s in stamps) < HALF:
-        last, sum_ns, unwrapped = None, 0, []
-        for stamp in stamps:
-            if stamp:
-                sum_ns += 0 if last is None else (stamp - last) % WRAP
-                last = stamp
-            unwrapped.append(sum_ns if stamp else 0)
-        base = [s + 1 if stamp else 0 for s, stamp in zip(unwrapped, stamps, strict=True)]
-        stamps = np.array(base, object)
-    return np.array([float(Fraction(int(s - stamps[0]), SECOND)) for s in stamps])
 
 
 # Columns
@@ -216,7 +209,7 @@ def columns(task: Path, table: pa.Table, rows: Array, number: int, asked: Asked)
                 yield name + suffix, matrix(task, table, name, rows, number, asked)
         elif pa.types.is_fixed_size_list(kind):
             values = column(table, name)[rows].astype(np.float32)
-            sampled = np.ones(len(rows), bool)
+            sampled: Array = np.ones(len(rows), bool)
             if f"{name}_ns" in table.column_names:
                 sampled = column(table, f"{name}_ns")[rows] > 0
                 values[~sampled] = 0
@@ -224,8 +217,9 @@ def columns(task: Path, table: pa.Table, rows: Array, number: int, asked: Asked)
 
 
 def usable(table: pa.Table) -> bool:
+    """Whether a clock is whole and never steps back; rows without a stamp, 0, say nothing."""
     stamps = column(table, "hardware_ns")
-    return bool(np.abs(stamps).max() >= HALF and (np.diff(stamps) >= 0).all())
+    return bool(np.abs(stamps).max() >= HALF and (np.diff(stamps[stamps != 0]) >= 0).all())
 
 
 def imu(table: pa.Table, rows: Array, asked: Asked) -> Column:
@@ -233,21 +227,25 @@ def imu(table: pa.Table, rows: Array, asked: Asked) -> Column:
     flat = np.array([sample for cell in cells for sample in cell], np.float32).reshape(-1, 6)
     ts = np.array([stamp for cell in stamps for stamp in cell], np.int64)
     count = asked.samples if asked.imu == "window" else 1
-    values, sampled = np.zeros((len(rows), count * 6), np.float32), np.zeros(len(rows), bool)
+    values: Array = np.zeros((len(rows), count * 6), np.float32)
+    sampled: Array = np.zeros(len(rows), bool)
     by_stamp = usable(table) and bool((ts > 0).any())
-    flat, ts = (flat[ts > 0], ts[ts > 0]) if by_stamp else (flat, ts)
     order = np.argsort(ts, kind="stable")
+    order = order[ts[order] > 0]
     hardware, frames = column(table, "hardware_ns"), column(table, "frame_index")
     for at, row in enumerate(rows):
         if by_stamp:
-            own, picked = window(flat[order], ts[order], int(hardware[row]), asked, count)
+            own, picked = flat[:0], flat[:0]
+            if hardware[row]:
+                own, picked = window(flat[order], ts[order], int(hardware[row]), asked, count)
         else:
-            mates = np.flatnonzero(frames == frames[row]) if asked.fold != "never" else [row]
+            mates = np.flatnonzero(frames == frames[row])
             own = np.array([sample for mate in mates for sample in cells[mate]], np.float32).reshape(-1, 6)
             picked = own[[-(-(j + 1) * len(own) // count) - 1 for j in range(count)]] if len(own) else own
         sampled[at] = len(own) > 0
         if len(own):
-            values[at] = (own.astype(np.float64).mean(axis=0) if asked.imu == "mean" else picked).reshape(-1)
+            instead = {"mean": own.astype(np.float64).mean(axis=0), "last": own[-1]}
+            values[at] = instead.get(asked.imu, picked).reshape(-1)
     return Column(values, sampled, bool(sampled.any()), np.zeros(values.shape[1], np.float32))
 
 
@@ -259,14 +257,15 @@ def window(samples: Array, ts: Array, hw: int, asked: Asked, count: int) -> tupl
     picked = []
     for j in range(count):
         target = hw - Fraction((count - 1 - j) * SECOND, count * asked.fps)
-        near = np.searchsorted(ts, int(target))
+        near = int(np.searchsorted(ts, int(target)))
         around = range(max(0, near - 2), min(len(ts), near + 3))
         picked.append(samples[min(around, key=lambda n: (abs(stamps[n] - target), n))])
     return own, np.array(picked)
 
 
 def pose(table: pa.Table, name: str, rows: Array, asked: Asked) -> Column:
-    values, sampled = np.tile(np.array(IDENTITY), (len(rows), 1)), np.zeros(len(rows), bool)
+    values: Array = np.tile(np.array(IDENTITY), (len(rows), 1))
+    sampled: Array = np.zeros(len(rows), bool)
     points = np.array([x for cell in table[name].to_pylist() for x in cell]).reshape(-1, 8)
     if f"{name}_ns" in table.column_names and usable(table) and len(points):
         ns = np.array([x for cell in table[f"{name}_ns"].to_pylist() for x in cell], np.int64)
@@ -282,8 +281,9 @@ def pose(table: pa.Table, name: str, rows: Array, asked: Asked) -> Column:
 
 
 def matrix(task: Path, table: pa.Table, name: str, rows: Array, number: int, asked: Asked) -> Column:
-    height, width = (1, 1) if asked.matrices == "sums" else map(int, asked.matrices.split("x"))
-    values, sampled = np.zeros((len(rows), height * width * 3), np.float32), np.zeros(len(rows), bool)
+    height, width = [1, 1] if asked.matrices == "sums" else [int(n) for n in asked.matrices.split("x")]
+    values: Array = np.zeros((len(rows), height * width * 3), np.float32)
+    sampled: Array = np.zeros(len(rows), bool)
     if usable(table) and f"{name}_ns" in table.column_names:
         cells, ns = table[name], column(table, f"{name}_ns")
         there = [row for row in range(len(cells)) if len(cells[row]) == 187_500 and ns[row] > 0]
@@ -407,19 +407,26 @@ def depth_mm(path: Path) -> Array:
     """Every depth picture `(P, H, W)` uint16 [mm], 0 where nothing was measured."""
     found = depth_stream(path)
     assert found is not None, path
-    plain = np.frombuffer(raw(path, *found), "<u2").reshape(-1, *size_of(path))
-    return metric()[plain] if found[0] == "gray12le" else plain
+    plain: Array = np.frombuffer(raw(path, *found), "<u2").reshape(-1, *size_of(path))
+    return np.take(metric(), plain) if found[0] == "gray12le" else plain
+
+
+def log_mm(path: Path) -> Array:
+    """The contract's codes, all of them taken for a distance `(P, H, W)` uint16 [mm]."""
+    codes = np.frombuffer(raw(path, "gray12le"), "<u2").reshape(-1, *size_of(path))
+    return np.take(metric(0), codes)
 
 
 def metric(invalid_below: int = INVALID_BELOW) -> Array:
     """The contract's table of codes: nothing, or round(exp(ln 100 + code / step)) [mm]."""
     step = 4095 / (np.log(5000.0) - np.log(100.0))
-    table = np.round(np.exp(np.log(100.0) + np.arange(4096) / step))
-    return np.where(np.arange(4096) < invalid_below, 0, table).astype(np.uint16)
+    table: Array = np.round(np.exp(np.log(100.0) + np.arange(4096) / step)).astype(np.uint16)
+    table[:invalid_below] = 0
+    return table
 
 
 def rows_of(film: Shown, read: Callable[[Path], Array]) -> Array:
     """The picture of each row, zeros where there is none."""
     every = read(film.path)
     empty = np.zeros((1, *every.shape[1:]), every.dtype)
-    return np.concatenate([every, empty])[film.pictures]
+    return np.take(np.concatenate([every, empty]), film.pictures, axis=0)

@@ -6,9 +6,9 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import av
 import numpy as np
 import pyarrow.parquet as pq
-import pytest
 
 KEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index", "task", "depth_keys")
 IMAGES = "observation.images."
@@ -116,8 +116,13 @@ def test_every_depth_picture_reads_back_to_a_millimetre_or_two_and_nothing_as_no
                 if not film.depth:
                     continue
                 found = of_episode(rows, told["episode_index"])[IMAGES + name]
-                source = build.oracle.rows_of(film, build.oracle.depth_mm).astype(np.float64)
                 assert found.dtype == np.float32
+                if build.recipe.logs:  # codes as they are, in which nothing reads 100 mm
+                    source = build.oracle.rows_of(film, build.oracle.log_mm).astype(np.float64)
+                    assert source.min() == found.min() == 100
+                    assert np.abs(found - source).max() <= 1
+                    continue
+                source = build.oracle.rows_of(film, build.oracle.depth_mm).astype(np.float64)
                 assert found.shape == source.shape
                 assert (found[source == 0] == 0).all()
                 error = np.abs(found - np.minimum(source, 10_000))
@@ -146,8 +151,9 @@ def test_features_are_flat_named_with_units_and_of_no_kind_lerobot_stumbles_over
                 assert feature["shape"][2] == (1 if depth else 3)
                 if depth:
                     assert feature["info"]["video.pix_fmt"] == "gray12le"
+                    assert feature["info"]["depth_unit"] == "mm"
                     limits = [feature["info"][f"video.{key}"] for key in ("depth_min", "depth_max", "shift", "use_log")]
-                    assert limits == [0.0, 10.0, 3.5, True]
+                    assert limits == ([0.1, 5.0, 0.0, True] if build.recipe.logs else [0.0, 10.0, 3.5, True])
                 continue
             assert len(feature["shape"]) == 1
             assert feature["dtype"] in ("float32", "int64")
@@ -163,16 +169,19 @@ def test_features_are_flat_named_with_units_and_of_no_kind_lerobot_stumbles_over
                     assert int(np.prod(told["grid"])) == len(names)
 
 
-def test_the_longest_go_to_val_and_every_frame_to_one_split(build: Any) -> None:
-    lengths = [len(rows) for _, _, rows, _ in ((s, t, k.rows, e) for s, t, k, e in build.episodes())]
-    by_split: dict[str, list[int]] = {}
-    for (split, *_), length in zip(build.episodes(), lengths, strict=True):
-        by_split.setdefault(split, []).append(length)
-    assert set(by_split) == set(build.splits)
-    if "+source.val_rule=random" not in build.recipe.options and "val" in by_split:
-        assert min(by_split["val"]) >= max(by_split["train"])
-    if sum(map(len, by_split.values())) == 1:
-        assert set(by_split) == {"train"}
+def test_the_longest_recordings_go_to_val_with_all_their_pieces(build: Any) -> None:
+    lengths: dict[tuple[str, int], int] = {}
+    splits: dict[tuple[str, int], set[str]] = {}
+    for split, _, take, _ in build.episodes():
+        recording = (take.task, take.number)
+        lengths[recording] = lengths.get(recording, 0) + len(take.rows)
+        splits.setdefault(recording, set()).add(split)
+    assert {len(found) for found in splits.values()} == {1}
+    of = {split: [n for key, n in lengths.items() if splits[key] == {split}] for split in build.splits}
+    assert all(of.values())
+    if "+source.val_rule=random" not in build.recipe.options and "val" in of:
+        assert min(of["val"]) >= max(of["train"])
+    assert ("val" in of) == (len(lengths) > 1)
 
 
 def test_copied_videos_hold_the_sources_packets(build: Any) -> None:
@@ -190,7 +199,8 @@ def test_verify_finds_nothing(build: Any, pooled_verified: dict[str, Any]) -> No
     told = pooled_verified[build.name]
     assert told["code"] == 0, told
     document = json.loads(told["said"])
-    assert (document["findings"], document["skipped"]) == ([], [])
+    assert document["findings"] == []
+    assert {skip["check"] for skip in document["skipped"]} <= {"shift sweep", "frozen"}  # of takes too short for them
     frames = sum(len(take.rows) for take in build.takes)
     assert document["checks"]["decoding"]["looked_at"] == frames * len(build.takes[0].cameras)
 
@@ -236,7 +246,6 @@ def test_depth_statistics_are_millimetres_of_what_lerobot_decodes(build: Any) ->
 
 
 def test_keyframes_come_often_enough_to_read_rows_at_random(build: Any) -> None:
-    av = pytest.importorskip("av")
     for path in build.dataset.rglob("*.mp4"):
         with av.open(str(path)) as container:
             packets = [packet for packet in container.demux(video=0) if packet.dts is not None]

@@ -14,6 +14,14 @@ import pytest
 Pictures = npt.NDArray[np.uint8]
 HEIGHT, WIDTH, BITS, BLOCK = 96, 160, 8, 20
 X264 = ("-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "ultrafast")
+# What can be copied: a keyframe every 12 pictures, nowhere else, and no B-frames.
+WAYS = {
+    "h264": ("-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "veryfast", "-g", "12", "-bf", "0",
+             "-sc_threshold", "0"),
+    "hevc": ("-c:v", "libx265", "-pix_fmt", "yuv420p", "-preset", "ultrafast", "-tag:v", "hvc1", "-x265-params",
+             "keyint=12:min-keyint=12:bframes=0:scenecut=0:open-gop=0:log-level=error"),
+    "av1": ("-c:v", "libsvtav1", "-pix_fmt", "yuv420p", "-preset", "12", "-g", "12", "-svtav1-params", "scd=0:lp=1"),
+}  # fmt: skip
 
 
 def ffmpeg(*arguments: str, data: bytes = b"") -> bytes:
@@ -71,7 +79,7 @@ def decode(path: Path, height: int, width: int) -> Pictures:
 class Tools:
     """The functions of this file, for test modules, which cannot import one another."""
 
-    height, width, x264 = HEIGHT, WIDTH, X264
+    height, width, x264, ways = HEIGHT, WIDTH, X264, WAYS
     ffmpeg = staticmethod(ffmpeg)
     numbered = staticmethod(numbered)
     read_numbers = staticmethod(read_numbers)
@@ -95,5 +103,19 @@ def hundred(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
             target = tmp_path_factory.mktemp("hundred") / "cfr.mp4"
             made.append(encode(target, numbered(100), *X264, "-bf", "0", "-g", "10"))
         return made[0]
+
+    return path
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`recorded(codec, extension)`: 36 numbered pictures, a keyframe every 12; made once."""
+    folder = tmp_path_factory.mktemp("recorded")
+
+    def path(codec: str = "h264", extension: str = "mp4") -> Path:
+        target = folder / f"{codec}.{extension}"
+        if not target.exists():
+            encode(target, numbered(36), *WAYS[codec])
+        return target
 
     return path

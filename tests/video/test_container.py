@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quickdraw.errors import Fault, VideoError
-from quickdraw.formats.campaign.films import film_faults
 from quickdraw.video.checksums import read_packets
 from quickdraw.video.container import ContainerHeader, Edit, read_header
+from quickdraw.video.films import film_faults
 
 PICTURES = 40
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.depth import Depth
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.grid import Grid, Int64
 from quickdraw.core.resample import Displacement
 from quickdraw.errors import Fault
 
 Float32 = npt.NDArray[np.float32]
-Depth = npt.NDArray[np.uint16]  # `(H, W)` [mm], 0 where nothing is known
+Rows = Mapping[str, npt.NDArray[Any]]  # feature name -> `(T, D)`, in the feature's dtype
+
+PIECE: Final = "."  # parts an episode's name from the number of a piece of it: episode_000012.01
+_PIECED: Final = re.compile(rf"(episode_\d+){re.escape(PIECE)}\d+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,6 +33,12 @@ class EpisodeKey:
 
     def __str__(self) -> str:
         return f"{self.campaign}/{self.run}"
+
+    @property
+    def recording(self) -> EpisodeKey:
+        """What it is a piece of; itself, where it is whole. Only numbered episodes have pieces, runs have none."""
+        pieced = _PIECED.fullmatch(self.run)
+        return EpisodeKey(self.campaign, pieced[1]) if pieced else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,43 +1,92 @@
-"""Statistics of more rows than fit in memory: the same as of all of them at once, from a few passes over them."""
+"""Statistics of more rows than fit in memory: the same as of all of them at once, from a few passes over them.
+
+Rows may be wide, too, such as the 187,500 numbers of a force matrix: some columns are looked at at a time, all rows of
+them in memory where these are few, else by their ranks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 
 import numpy as np
 import numpy.typing as npt
 
 from quickdraw.core.grid import Float64
 from quickdraw.core.order_statistics import RankSearch, between, ranks_around
-from quickdraw.core.statistics import QUANTILES, Statistics
+from quickdraw.core.statistics import QUANTILES, Statistics, of_rows
 
 type Numbers = npt.NDArray[np.number | np.bool_]
 type Floats = npt.NDArray[np.floating]
 
 
+MOST_BYTES = 32 << 20  # of rows in memory at a time
+MOST_COLUMNS = 32  # searched at a time: each takes up to 2.6 MB
+
+
 def of_passes(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike = np.float32) -> Statistics:
     """What `of_rows` says of the rows that `read()` gives piece by piece, `(T, D)` or `(T,)`, T >= 1 in all.
 
-    `read` is called twice, for float64 four times, and must give the same each time; one piece is in memory at a time.
-    `dtype`, one of the two, must hold every number exactly. All is as `of_rows` has it to the bit, but for the sign of
-    a zero, and for mean and std of scalars, which numpy sums in another order. Raises ValueError where there is no row.
+    `read` is called as often as it takes, and must give the same each time; 32 MB of rows, or a piece, are in memory at
+    a time. `dtype`, float32 or float64, must hold every number exactly. All is as `of_rows` has it to the bit, but for
+    the sign of a zero, and for mean and std of scalars, which numpy sums in another order. Raises ValueError where
+    there is no row.
     """
-    moments, search = _Moments(), None
-    for rows in _pieces(read, dtype):
-        search = search or RankSearch(rows.shape[1], dtype)
-        search.count(rows)
-        moments.add(rows)
-    if search is None:
+    rows, columns = _size(read, dtype)
+    fit = MOST_BYTES // (rows * np.dtype(dtype).itemsize)
+    if fit >= min(columns, MOST_COLUMNS):
+        return _beside([of_rows(_gathered(read, dtype, some, rows)) for some in _blocks(columns, fit)])
+    return _beside([_of_ranks(read, dtype, some) for some in _blocks(columns, MOST_COLUMNS)])
+
+
+def _size(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike) -> tuple[int, int]:
+    """Rows in all, and columns."""
+    rows, columns = 0, 0
+    for piece in _pieces(read, dtype):
+        rows, columns = rows + len(piece), piece.shape[1]
+    if not rows:
         raise ValueError("no rows")
+    return rows, columns
+
+
+def _blocks(columns: int, most: int) -> list[slice]:
+    """All columns, so many at a time, or one more: a column by itself would be summed in another order."""
+    ends = [*range(most, columns - 1, most), columns]
+    return [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def _gathered(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike, some: slice, rows: int) -> Floats:
+    """All rows of some columns."""
+    found: Floats = np.empty((rows, some.stop - some.start), dtype)
+    begun = 0
+    for piece in _pieces(read, dtype):
+        found[begun : begun + len(piece)] = piece[:, some]
+        begun += len(piece)
+    return found
+
+
+def _beside(parts: Sequence[Statistics]) -> Statistics:
+    """Statistics of columns, of which each part has some."""
+    named = {field.name: [getattr(part, field.name) for part in parts] for field in fields(Statistics)}
+    counts = named.pop("count")
+    return Statistics(**{name: np.concatenate(arrays) for name, arrays in named.items()}, count=counts[0])
+
+
+def _of_ranks(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike, some: slice) -> Statistics:
+    """Statistics of some columns by the ranks of their numbers: two passes, for float64 four."""
+    moments, search = _Moments(), RankSearch(some.stop - some.start, dtype)
+    for rows in _pieces(read, dtype):
+        search.count(rows[:, some])
+        moments.add(rows[:, some])
     moments.end_first_pass()
     below, above, weight = ranks_around(tuple(QUANTILES.values()), moments.count)
     passes = 1
     while search.settle(np.concatenate([below, above])):
         passes += 1
         for rows in _pieces(read, dtype):
-            search.count(rows)
+            search.count(rows[:, some])
             if passes == 2:
-                moments.add_squares(rows)
+                moments.add_squares(rows[:, some])
     numbers = search.values()
     quantiles = between(numbers[: len(below)], numbers[len(below) :], weight[:, None])
     return moments.result(np.where(np.isnan(moments.low), np.nan, quantiles))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Literal
-
-import numpy as np
 
 from quickdraw.core.episode import EpisodeKey
 from quickdraw.errors import Fault, Refused
@@ -23,9 +22,11 @@ class SplitRule:
 
     `eval_globs` name the campaigns that are a split of their own, verbatim; `exclude_globs`, which win, those left out,
     and single runs as `campaign/run`; the rest is pooled, and the first of it by `val_rule` go to val: its longest
-    episodes, or those that come first in an order drawn with `seed`. `val_frac` is val's share of the pool's frames,
-    `val_floor` the least number of val episodes; with 0 a pool of one episode has no val. `val_runs` (`campaign/run`)
+    recordings, or those that come first in an order drawn with `seed`. `val_frac` is val's share of the pool's frames,
+    `val_floor` the least number of val recordings; with 0 a pool of one has no val. `val_runs` (`campaign/run`)
     freezes val instead.
+
+    A recording is an episode, or all pieces of one that was split: they stay together, and its name stands for them.
     """
 
     val_frac: float
@@ -36,9 +37,11 @@ class SplitRule:
     val_rule: ValRule = "longest"
     seed: int = 0
 
-    def leaves_out(self, run: str) -> bool:
-        """Whether a run, `campaign/run`, is excluded by itself: by a glob with a slash in it."""
-        return any("/" in glob and fnmatchcase(run, glob) for glob in self.exclude_globs)
+    def left_out_as(self, key: EpisodeKey) -> str | None:
+        """The name a run is excluded by, by a glob with a slash in it: its recording's, or its own; None where not."""
+        globs = [glob for glob in self.exclude_globs if "/" in glob]
+        names = (str(key.recording), str(key))
+        return next((name for name in names if any(fnmatchcase(name, glob) for glob in globs)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +91,18 @@ def refuse_shared_names(assigned: Mapping[str, str | None]) -> None:
 
 
 def longest_first(frames: Sequence[int]) -> list[int]:
-    """Positions of the episodes, the longest first, of equally long ones the earlier."""
+    """Positions of the recordings, the longest first, of equally long ones the earlier."""
     return sorted(range(len(frames)), key=lambda i: (-frames[i], i))
 
 
-def in_random_order(n: int, seed: int) -> list[int]:
-    """Positions 0 .. n - 1 in the order that NumPy's default generator draws for `seed`."""
-    return [int(i) for i in np.random.default_rng(seed).permutation(n)]
+def in_random_order(names: Sequence[str], seed: int) -> list[int]:
+    """Positions of the recordings by SHA-256 of `<seed>:<name>`: where one comes depends on no other one."""
+    drawn = [hashlib.sha256(f"{seed}:{name}".encode()).digest() for name in names]
+    return sorted(range(len(names)), key=lambda i: (drawn[i], names[i]))
 
 
 def first_to_val(frames: Sequence[int], order: Sequence[int], val_frac: float, floor: int) -> tuple[int, ...]:
-    """Positions of the val episodes, ascending: the first of `order`, as many as come closest to `val_frac` of all.
+    """Positions of the val recordings, ascending: the first of `order`, as many as come closest to `val_frac` of all.
 
     Of the prefix sizes from `min(floor, n - 1)`, and at least 1, to `n - 1` the one whose share of frames is closest to
     `val_frac` is taken, the smaller on a tie, compared exactly. Needs n >= 2.
@@ -117,8 +121,8 @@ def first_to_val(frames: Sequence[int], order: Sequence[int], val_frac: float, f
 def make_splits(frames: Mapping[EpisodeKey, int], rule: SplitRule) -> tuple[Split, ...]:
     """Train, val, then the eval splits by name, from the frame counts of every episode that may be built.
 
-    There is no val where one episode is pooled and `val_floor` is 0. Raises Refused when the pool has fewer than 2
-    episodes otherwise, or a frozen val run is not in the pool or takes all of it.
+    There is no val where one recording is pooled and `val_floor` is 0. Raises Refused when the pool has fewer than 2
+    otherwise, or a frozen val run is not in the pool or takes all of it.
     """
     assigned = assign_campaigns({key.campaign for key in frames}, rule)
     pool = sorted(key for key in frames if assigned[key.campaign] == POOL)
@@ -132,26 +136,33 @@ def make_splits(frames: Mapping[EpisodeKey, int], rule: SplitRule) -> tuple[Spli
 
 
 def chosen_val(pool: Sequence[EpisodeKey], frames: Mapping[EpisodeKey, int], rule: SplitRule) -> set[EpisodeKey]:
-    """Val by the rule; none of a pool of one where no val is asked for."""
+    """Val by the rule, of whole recordings; none of a pool of one where no val is asked for."""
+    lengths = dict.fromkeys((key.recording for key in pool), 0)
+    for key in pool:
+        lengths[key.recording] += frames[key]
     least = 1 if rule.val_floor == 0 else 2
-    if len(pool) < least:
-        found = f"{len(pool)} ({', '.join(map(str, pool)) or 'none'})"
+    if len(lengths) < least:
+        found = f"{len(lengths)} ({', '.join(map(str, lengths)) or 'none'})"
         expected = "at least 1, for train" if least == 1 else "at least 2, one for train, one for val"
         option = "+source.dir=<tree> or +source.eval_globs=[...] or +source.exclude_globs=[...]"
         raise Refused([Fault("source", "pooled runs", found, expected, option=option)])
-    if len(pool) == 1:
+    if len(lengths) == 1:
         return set()
-    lengths = [frames[key] for key in pool]
-    order = longest_first(lengths) if rule.val_rule == "longest" else in_random_order(len(pool), rule.seed)
-    return {pool[i] for i in first_to_val(lengths, order, rule.val_frac, rule.val_floor)}
+    recordings, long = sorted(lengths), [lengths[recording] for recording in sorted(lengths)]
+    by_length = rule.val_rule == "longest"
+    order = longest_first(long) if by_length else in_random_order([*map(str, recordings)], rule.seed)
+    val = {recordings[i] for i in first_to_val(long, order, rule.val_frac, rule.val_floor)}
+    return {key for key in pool if key.recording in val}
 
 
 def frozen_val(pool: Sequence[EpisodeKey], val_runs: Sequence[str]) -> set[EpisodeKey]:
-    """Val as it was frozen, every run of it."""
-    by_name = {str(key): key for key in pool}
-    missing = [name for name in val_runs if name not in by_name]
-    if missing or len(set(val_runs)) >= len(pool):
+    """Val as it was frozen: every recording that a name is of, its own or that of a piece, all pieces of it."""
+    by_name = {str(key.recording): key.recording for key in pool}
+    named = {name: str(EpisodeKey(*name.rpartition("/")[::2]).recording) for name in val_runs}
+    missing = [name for name, recording in named.items() if recording not in by_name]
+    if missing or len(set(named.values())) >= len(by_name):
         found = f"{', '.join(missing)} not in the pool" if missing else "every pooled run"
         raise Refused([Fault("source", "val_runs", found, f"some of the pooled runs: {', '.join(by_name)}",
                              option="+source.val_runs=[campaign/run, ...]")])  # fmt: skip
-    return {by_name[name] for name in val_runs}
+    val = {by_name[recording] for recording in named.values()}
+    return {key for key in pool if key.recording in val}

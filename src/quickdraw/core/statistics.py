@@ -1,6 +1,7 @@
 """Statistics of features: true quantiles, population standard deviation, float64 throughout.
 
-Vectors are measured from their rows, pictures from exact 256-bin histograms per channel, in [0, 1].
+Vectors are measured from their rows, pictures from exact histograms per channel: of colour 256 levels in [0, 1], of
+depth the [mm] its codes stand for.
 """
 
 from __future__ import annotations

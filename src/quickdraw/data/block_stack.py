@@ -7,7 +7,7 @@ nothing shifted, all 17 values of a row from one arm_state row.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -91,9 +91,9 @@ class BlockStack:
         """Nothing: rows follow from the run and its grid."""
         return {}
 
-    def about(self) -> Mapping[str, Any]:
-        """Nothing: each run tells of itself."""
-        return {}
+    def settled_by(self, plans: Iterable[EpisodePlan]) -> BlockStack:
+        """Itself: its features and cameras are known before an episode is."""
+        return self
 
     def notes(self) -> tuple[str, ...]:
         """None."""

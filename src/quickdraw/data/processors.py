@@ -148,7 +148,7 @@ def _advice(refused: Refused) -> Iterator[str]:
         words = refused.words
         yield (
             f"bad {words.many} are left out, and the others built, with +source.on_bad_run=skip; "
-            f"a single one, beside what is by default, with +source.exclude_globs=[...,{words.group}/{words.one}]"
+            f"a single one, beside what is by default, with +source.exclude_globs=[...,{words.example}]"
         )
 
 

@@ -50,8 +50,7 @@ def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Pro
         store.clear()
         try:
             published = Published(settings.output)
-            workshop = Workshop(settings.source, settings.encodings, settings.cubes, store, published)
-            fresh = _Stages(plan, settings, executor, progress, folder, workshop).run(index)
+            fresh = _Stages(plan, settings, executor, progress, folder, store, published).run(index)
         except BaseException:
             executor.stop()
             store.clear()
@@ -73,7 +72,14 @@ class _Stages:
     executor: Executor
     progress: Progress
     folder: Path
-    workshop: Workshop
+    store: PartStore
+    published: Published
+
+    @property
+    def workshop(self) -> Workshop:
+        """What the tasks of the map stage share."""
+        settings = self.settings
+        return Workshop(settings.source, settings.encodings, settings.cubes, self.store, self.published)
 
     @property
     def dataset(self) -> Path:
@@ -85,15 +91,29 @@ class _Stages:
         write_plans(plans_file(self.settings.output), self.settings.source, self.plan.episodes.values())
         if self.is_published(known, index):
             return False
-        stage = MapStage(self.workshop, self.plan, self.settings.dataset_spec(), self.dataset, known, index)
-        stage.run(self.executor, self.progress)
-        accepted, reels = self, stage.reels
-        if stage.rejected:
-            accepted, reels = self.without(stage.rejected), {}
-        if accepted.is_published(stage.digests, index):
+        stages, stage = self, self.mapped(known, index)
+        reels = stage.reels
+        while stage.rejected:
+            before, stages, reels = stages, stages.without(stage.rejected), {}
+            if stages.makes_as(before) or stages.is_published(stage.digests, index):
+                break
+            stage = stages.mapped(stage.digests, index)  # what the two make alike is there already
+            reels = stage.reels
+        if stages.is_published(stage.digests, index):
             return False
-        accepted.publish(stage.digests, reels, index)
+        stages.publish(stage.digests, reels, index)
         return True
+
+    def makes_as(self, other: _Stages) -> bool:
+        """Whether both make the same parts of an episode."""
+        own, its = self.settings, other.settings
+        return (own.source.reading(), own.encodings) == (its.source.reading(), its.encodings)
+
+    def mapped(self, digests: Digests, index: DigestIndex) -> MapStage:
+        """The map stage, run."""
+        stage = MapStage(self.workshop, self.plan, self.settings.dataset_spec(), self.dataset, digests, index)
+        stage.run(self.executor, self.progress)
+        return stage
 
     def known(self, index: DigestIndex) -> Digests:
         """Of every episode, the digests of the files that are unchanged since a build last read them."""
@@ -104,14 +124,18 @@ class _Stages:
         return known
 
     def without(self, rejected: Sequence[Rejected]) -> _Stages:
-        """The same without what turned out bad, if it may be. Raises Refused."""
+        """The same without what turned out bad, if it may be, settled by what is left. Raises Refused."""
         if self.settings.on_bad_run == "refuse":
             raise Refused(faults_of(merged(rejected)), len(self.plan.episodes), self.settings.source.words)
         for fault in faults_of(merged(rejected)):
             self.progress.note(f"not built: {fault}")
         if self.dataset.exists():
             shutil.rmtree(self.dataset)  # files were joined for splits that are others now
-        return replace(self, plan=without(self.plan, rejected, self.settings))
+        plan, settings = without(self.plan, rejected, self.settings)
+        for note in settings.source.notes():
+            if note not in self.settings.source.notes():
+                self.progress.note(f"warning: {note}")
+        return replace(self, plan=plan, settings=settings)
 
     def members(self, digests: Digests) -> dict[str, Members]:
         """Split name -> its episodes, in order, without cubes."""

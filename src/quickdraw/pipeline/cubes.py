@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from quickdraw.core.cubes import CUBE, CubeRule, Track, colours_in, cube_rows
-from quickdraw.core.episode import Float32
+from quickdraw.core.episode import Float32, Rows
 from quickdraw.core.hues import COLOURS
 from quickdraw.core.statistics import Statistics
 from quickdraw.pipeline.fragments import Fragment
@@ -61,8 +61,8 @@ class Member:
         """Number of rows."""
         return self.fragment.frames
 
-    def rows(self) -> Mapping[str, Float32]:
-        """Feature name -> `(T, D)` float32."""
+    def rows(self) -> Rows:
+        """Feature name -> `(T, D)`, in the feature's dtype."""
         rows = self.fragment.rows()
         return rows if self.cubes is None else {**rows, CUBE.name: self.cubes.rows(self.tracks())}
 

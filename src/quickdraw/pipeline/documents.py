@@ -100,7 +100,6 @@ def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -
         "name": settings.name,
         "config": dict(settings.content),
         "features": {feature.name: described(feature) for feature in settings.dataset_spec().features},
-        **({"source": about} if (about := settings.source.about()) else {}),
         "excluded_campaigns": [name for name, split in plan.campaigns.items() if split is None],
         "excluded_runs": list(plan.left_out),
         "refused_runs": refused_runs(plan, settings),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quickdraw.core.cubes import Track
-from quickdraw.core.episode import EpisodePlan, Float32
+from quickdraw.core.episode import EpisodePlan, Rows
 from quickdraw.core.grid import Float64, Int64
 from quickdraw.core.hues import Peak
 from quickdraw.core.statistics import Statistics, of_histogram
@@ -53,7 +53,7 @@ class Fragment:
         """The parts by name, for provenance."""
         return {"rows": self.rows_part, "clips": dict(self.clips), "tracks": dict(self.tracks)}
 
-    def rows(self) -> Mapping[str, Float32]:
+    def rows(self) -> Rows:
         """Feature name -> `(T, D)`, in the feature's dtype."""
         with np.load(self.store.folder(self.rows_part) / ROWS) as arrays:
             return {name: array for name, array in arrays.items() if name != PART}
@@ -99,7 +99,7 @@ class Fragment:
         return read_track(self.track_file(camera))
 
 
-def write_rows(folder: Path, part: str, arrays: Mapping[str, Float32]) -> None:
+def write_rows(folder: Path, part: str, arrays: Rows) -> None:
     """An episode's rows."""
     columns: dict[str, Any] = {PART: part, **arrays}
     np.savez(folder / ROWS, **columns)

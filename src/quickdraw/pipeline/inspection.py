@@ -17,13 +17,12 @@ def episode_lines(plan: BuildPlan) -> Iterator[str]:
     splits = _split_of(plan)
     for key, episode in plan.episodes.items():
         off = max(((moved.max_s, stream) for stream, moved in episode.displacement.items()), default=None)
-        farthest = f"  at most {off[0] * 1e3:.1f} ms off ({off[1]})" if off else ""
         mended = ", ".join(f"{reason} {times}" for reason, times in episode.provenance.get("mended", {}).items())
         seconds = episode.frames / episode.grid.rate_hz
-        yield (
-            f"{key!s:<{width}}  {splits.get(key, '-'):<24} {episode.frames:>9,} frames {seconds:>9.1f} s  "
-            f"{farthest.strip()}{f'  mended: {mended}' if mended else ''}".rstrip()
-        )
+        told = [f"{key!s:<{width}}  {splits.get(key, '-'):<24} {episode.frames:>9,} frames {seconds:>9.1f} s"]
+        told += [f"at most {off[0] * 1e3:.1f} ms off ({off[1]})"] if off else []
+        told += [f"mended: {mended}"] if mended else []
+        yield "  ".join(told)
 
 
 def as_document(plan: BuildPlan, refused_for: Sequence[Fault], runs: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from quickdraw.errors import Fault, InvariantError, Refused, VideoError
 from quickdraw.pipeline.digests import FileDigest, digest, stamp_of
 from quickdraw.pipeline.fragments import Fragment, Measured, write_pictures, write_rows, write_track
 from quickdraw.pipeline.joining import JoinTask, Written
-from quickdraw.pipeline.looking import Codes, Colours, count_codes, look_at
+from quickdraw.pipeline.looking import count_codes, look_at
 from quickdraw.pipeline.part_files import CLIP, CLIP_KIND, ROWS_KIND, TRACK, TRACK_KIND, Kind
 from quickdraw.pipeline.parts import PartStore, clip_fingerprint, rows_fingerprint, track_fingerprint
 from quickdraw.pipeline.published import Published
@@ -147,12 +147,10 @@ class PicturesTask:
         beyond_px = film(source.frame_plan(plan, self.camera), clip, encoding)
         refuse_changed(source, plan, [plan.videos[self.camera], *plan.row_files])  # the frame plan is of those
         with _ours():
-            size_px = encoding.height_px, encoding.width_px
-            counted: Codes | Colours
             if encoding.channels == 1:
-                counted = count_codes(clip, plan.frames, size_px)
+                counted = count_codes(clip, plan.frames)
             else:
-                counted, track = look_at(clip, plan.frames, size_px, rule.thresholds if rule else None)
+                counted, track = look_at(clip, plan.frames, rule.thresholds if rule else None)
             write_pictures(clip, part, Measured(counted.counts, counted.pictures, encoding.levels, beyond_px))
         return track
 

@@ -47,8 +47,8 @@ def rows_fingerprint(source: Source, plan: EpisodePlan, digests: dict[str, FileD
 
 
 def clip_fingerprint(video: FileDigest, frame_digest: str, encoding: Filming) -> str:
-    """Of an encoded clip: the camera's file, which picture each row shows, and the encoder."""
-    filmed = {"as": type(encoding).__name__, **asdict(encoding)}
+    """Of an encoded clip: the camera's file, which picture each row shows, and the encoder, to its last option."""
+    filmed = {"as": type(encoding).__name__, **encoding.info()}
     made_with = {"version": CLIP_VERSION, "av": _version("av"), "encoding": filmed}
     return fingerprint({"part": "clip", "video": video.sha256, "frames": frame_digest, **made_with})
 

@@ -106,18 +106,23 @@ def _settled(settings: Settings, episodes: Mapping[EpisodeKey, EpisodePlan]) -> 
         return settings, refused.faults
 
 
-def without(plan: BuildPlan, rejected: Sequence[Rejected], settings: Settings) -> BuildPlan:
-    """The same plan with these episodes moved to its rejected ones. Raises Refused where no pool is left."""
+def without(plan: BuildPlan, rejected: Sequence[Rejected], settings: Settings) -> tuple[BuildPlan, Settings]:
+    """The same plan with these episodes moved to its rejected ones, and the settings settled by what is left.
+
+    Raises Refused where no pool is left, or what is left is no dataset.
+    """
     every = merged([*plan.rejected, *rejected])
     bad = {r.key for r in every}
     episodes = plan.episodes.only(key for key in plan.episodes if key not in bad)
-    faults = _pool_faults(episodes, plan.campaigns, settings)
+    settings, unsettled = _settled(settings, episodes)
+    faults = [*_pool_faults(episodes, plan.campaigns, settings), *unsettled]
     if faults:
         raise Refused([*faults_of(every), *faults], len(episodes) + len(every), settings.source.words)
     lengths = {key: plan.lengths[key] for key in episodes}
     splits = _splits(lengths, settings)
     warnings = tuple(_warnings(settings, episodes, splits))
-    return replace(plan, episodes=episodes, lengths=lengths, splits=splits, warnings=warnings, rejected=tuple(every))
+    left = replace(plan, episodes=episodes, lengths=lengths, splits=splits, warnings=warnings, rejected=tuple(every))
+    return left, settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,7 @@ def _read_tree(settings: Settings) -> _Tree:
         assigned |= assign_campaigns([name], rule)  # one by one: names that clash are one fault among others
     campaigns = tuple(source.campaign(name) for name, split in assigned.items() if split is not None)
     faults = [fault for campaign in campaigns for fault in campaign.faults]
+    listed = [key for campaign in campaigns for key in campaign.runs]
     try:
         refuse_shared_names(assigned)
     except Refused as refused:
@@ -147,8 +153,8 @@ def _read_tree(settings: Settings) -> _Tree:
         assigned=assigned,
         campaigns=campaigns,
         runs=tuple(key for campaign in campaigns for key in _chosen(campaign, settings)),
-        rejected=tuple(r for campaign in campaigns for r in campaign.rejected if not rule.leaves_out(str(r.key))),
-        left_out=tuple(str(key) for campaign in campaigns for key in campaign.runs if rule.leaves_out(str(key))),
+        rejected=tuple(r for campaign in campaigns for r in campaign.rejected if not rule.left_out_as(r.key)),
+        left_out=tuple(dict.fromkeys(out for key in listed if (out := rule.left_out_as(key)))),
         faults=tuple(faults),
     )
 
@@ -159,8 +165,10 @@ def _as_text(name: str) -> str:
 
 
 def _chosen(campaign: Campaign, settings: Settings) -> list[EpisodeKey]:
-    runs = [key for key in campaign.runs if not settings.rule.leaves_out(str(key))]
-    return runs[: settings.max_runs_per_campaign or None]
+    """The runs that are asked for, of the first so many recordings."""
+    runs = [key for key in campaign.runs if not settings.rule.left_out_as(key)]
+    first = {*list(dict.fromkeys(key.recording for key in runs))[: settings.max_runs_per_campaign or None]}
+    return [key for key in runs if key.recording in first]
 
 
 def _read_runs(
@@ -207,7 +215,7 @@ def _warnings(
     settings: Settings, episodes: Mapping[EpisodeKey, EpisodePlan], splits: tuple[Split, ...]
 ) -> Iterator[str]:
     """What the user should know, though nothing is wrong."""
-    sizes = {split.name: len(split.episodes) for split in splits}
+    sizes = {split.name: len({key.recording for key in split.episodes}) for split in splits}
     if splits and "val" not in sizes:
         yield "one pooled episode: it goes to train, and there is no val"
     elif splits and not settings.rule.val_runs and sizes["val"] < settings.rule.val_floor:

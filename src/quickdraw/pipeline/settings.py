@@ -31,7 +31,8 @@ class Settings:
     dataset, JSON-ready, for provenance; `stats` says whose statistics each split's stats.json carries; without `cubes`
     none are measured. `max_runs_per_campaign` 0 is all. `on_bad_run` says whether one refuses the build or is left out
     of it; with `rehash` no file is taken for unchanged by its size and time. `settling` completes the settings by what
-    the episodes turned out to hold; it raises Refused where they cannot be one dataset.
+    the episodes turned out to hold, anew where they were settled by others; it raises Refused where they cannot be one
+    dataset.
     """
 
     name: str

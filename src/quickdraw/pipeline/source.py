@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, Float32, FramePlan, Rejected
+from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, FramePlan, Rejected, Rows
 from quickdraw.core.features import FeatureSpec
 from quickdraw.errors import Fault, Words
 
@@ -29,7 +29,8 @@ class Campaign(Protocol):
 class Source(Protocol):
     """A tree of raw recordings. It is sent to workers, so it is small and pickles.
 
-    Its features and cameras may be known only when all episodes are planned: `Settings.settling` then tells them.
+    Its features and cameras may be known only when all episodes are planned: `settled_by` then tells them. Two that
+    are settled alike are equal.
     """
 
     @property
@@ -69,8 +70,8 @@ class Source(Protocol):
         """What `rows` depends on besides the plan and the files of the episode, JSON-ready."""
         ...
 
-    def about(self) -> Mapping[str, Any]:
-        """What provenance.json shall tell of the whole tree, JSON-ready."""
+    def settled_by(self, plans: Iterable[EpisodePlan]) -> Self:
+        """The same with the features and cameras of these episodes, whatever it was settled by. Raises Refused."""
         ...
 
     def notes(self) -> Sequence[str]:
@@ -85,7 +86,7 @@ class Source(Protocol):
         """What the episode would become, without decoding a picture."""
         ...
 
-    def rows(self, plan: EpisodePlan) -> Mapping[str, Float32]:
+    def rows(self, plan: EpisodePlan) -> Rows:
         """Feature name -> `(T, D)`, in the feature's dtype."""
         ...
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from quickdraw.core.cubes import CUBE
 from quickdraw.core.episode import Float32
@@ -49,7 +50,7 @@ class VectorTask(MeasureTask):
         """Over all rows."""
         return of_passes(self._read, np.float32 if self.dtype == "float32" else np.float64)
 
-    def _read(self) -> Iterator[Float32]:
+    def _read(self) -> Iterator[npt.NDArray[Any]]:
         for (file,) in self.files:
             with np.load(file) as arrays:
                 yield arrays[self.column]

@@ -7,6 +7,7 @@ Box layouts: ISO/IEC 14496-12.
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,6 +62,12 @@ class ContainerHeader:
     def is_upright(self) -> bool:
         """Whether pictures are shown as they are stored: neither turned nor mirrored."""
         return self.matrix == UPRIGHT
+
+    @property
+    def start_s(self) -> float:
+        """For how long nothing is shown before the first picture, as the edit list tells it."""
+        empty = itertools.takewhile(lambda edit: edit.media_s is None, self.edits)
+        return sum(edit.duration_s for edit in empty)
 
 
 def read_header(path: Path) -> ContainerHeader:

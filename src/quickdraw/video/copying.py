@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -25,6 +25,7 @@ from quickdraw.video.codecs import CODECS
 from quickdraw.video.cut_off import refuse_cut
 from quickdraw.video.decoding import opened, pictures
 from quickdraw.video.encoding import LEVELS, typical_bytes
+from quickdraw.video.times import Times, read_times
 from quickdraw.video.units import Entry, UnitReader
 
 TAGS: Final = {"h264": "avc1", "hevc": "hvc1", "av1": "av01"}  # what an MP4 calls the codecs that can be copied
@@ -39,7 +40,8 @@ class CopiedStream:
 
     `codec` and `pix_fmt` are ffmpeg's names. `gop` is the most `pictures` from one at which decoding can begin up to
     the next. `reordered`: pictures are not stored in the order they are shown in. `configuration` is the sha256 of what
-    the file's header tells the decoder; only streams of equal ones can be joined.
+    the file's header tells the decoder; only streams of equal ones can be joined. A clip may begin at the pictures
+    `restarts`. `times` is when they are shown.
     """
 
     codec: str
@@ -51,6 +53,8 @@ class CopiedStream:
     reordered: bool
     configuration: str
     full_range: bool
+    restarts: tuple[int, ...]
+    times: Times = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +120,41 @@ def read_stream(path: Path, stream: int | None = None) -> CopiedStream:
     """
     refuse_cut(path)
     with opened(path, stream) as (container, video):
-        context: Any = video.codec_context
-        shown, gops = list[int | None](), [0]
+        seen = _Seen()
         for packet, entry in _packets(path, container, video):
-            if entry and shown:
-                gops.append(0)
-            gops[-1] += 1
-            shown.append(packet.pts)
-        if not shown:
+            seen.add(packet, entry)
+        return seen.stream(path, container, video)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The pictures of a stream that was read through: when each is shown, and how decoding may come to it."""
+
+    shown: list[int | None] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+    def add(self, packet: Packet, entry: Entry) -> None:
+        self.shown.append(packet.pts)
+        self.entries.append(entry)
+
+    def stream(self, path: Path, container: InputContainer, video: VideoStream) -> CopiedStream:
+        """Raises VideoError where there was no picture, or the header is damaged."""
+        if not self.shown:
             raise VideoError(str(path), "no picture", "a video")
+        context: Any = video.codec_context
+        starts = [0, *(number for number, entry in enumerate(self.entries) if entry and number)]
         return CopiedStream(
             codec=context.codec.canonical_name,
             pix_fmt=context.pix_fmt or "",
             height_px=context.height,
             width_px=context.width,
-            pictures=len(shown),
-            gop=max(gops),
-            reordered=bool(context.has_b_frames) or not _rise(shown),
+            pictures=len(self.shown),
+            gop=max(end - start for start, end in itertools.pairwise([*starts, len(self.shown)])),
+            reordered=bool(context.has_b_frames) or not _rise(self.shown),
             configuration=_configuration(path, container, video),
             full_range=context.color_range == FULL_RANGE,
+            restarts=tuple(number for number, entry in enumerate(self.entries) if entry is Entry.RESTART),
+            times=read_times(self.shown, video),
         )
 
 
@@ -147,27 +167,24 @@ def copy_clip(plan: FramePlan, target: Path, copying: Copying) -> None:
     first, rows = int(plan.frame_index[0]), len(plan.frame_index)
     if not np.array_equal(plan.frame_index, np.arange(first, first + rows)):
         raise InvariantError(f"{target}: to be copied from {plan.path}, whose pictures are not shown one after another")
-    _refuse_unlike(plan.path, read_stream(plan.path, plan.stream), copying)
-    decoded = sum(1 for _ in pictures(plan.path, plan.stream))
-    if decoded != plan.pictures:
-        raise VideoError(str(plan.path), f"{decoded} pictures", f"{plan.pictures}")
-    with (
-        opened(plan.path, plan.stream) as (source, video),
-        av.open(str(target), "w", format="mp4", options={"movflags": "faststart"}) as container,
-    ):
-        copied, written = _copy_of(video, container, copying), 0
-        for number, (packet, entry) in enumerate(_packets(plan.path, source, video)):
-            if number == first and entry < Entry.RESTART:
-                found = f"picture {number}: a film cannot begin there"
-                raise VideoError(str(plan.path), found, "a keyframe that starts anew (IDR)")
-            if first <= number < first + rows:
-                packet.pts = packet.dts = written
-                packet.duration, packet.time_base = 1, Fraction(1, copying.rate_hz)
-                packet.stream, packet.is_keyframe = copied, entry > Entry.NONE
-                container.mux(packet)
-                written += 1
-    if written != rows:
-        raise InvariantError(f"{target}: {written} pictures written for {rows} rows")
+    if first + rows > plan.pictures:
+        raise InvariantError(f"{target}: {rows} rows from picture {first} on, of {plan.pictures}")
+    refuse_cut(plan.path)
+    with opened(plan.path, plan.stream) as (source, video):
+        _refuse_other(plan.path, video, copying)
+        with av.open(str(target), "w", format="mp4", options={"movflags": "faststart"}) as container:
+            copied, seen = _copy_of(video, container, copying), _Seen()
+            for number, (packet, entry) in enumerate(_packets(plan.path, source, video)):
+                seen.add(packet, entry)
+                if number == first and entry < Entry.RESTART:
+                    found = f"picture {number}: a film cannot begin there"
+                    raise VideoError(str(plan.path), found, "a keyframe that starts anew (IDR)")
+                if first <= number < first + rows:
+                    packet.pts = packet.dts = number - first
+                    packet.duration, packet.time_base = 1, Fraction(1, copying.rate_hz)
+                    packet.stream, packet.is_keyframe = copied, entry > Entry.NONE
+                    container.mux(packet)
+        _refuse_unlike(plan, seen.stream(plan.path, source, video), copying)
 
 
 def _copy_of(video: VideoStream, container: OutputContainer, copying: Copying) -> VideoStream:
@@ -177,19 +194,30 @@ def _copy_of(video: VideoStream, container: OutputContainer, copying: Copying) -
     return copied
 
 
-def _refuse_unlike(path: Path, found: CopiedStream, copying: Copying) -> None:
-    """Raise VideoError where a file cannot be copied, or not into this dataset."""
-    if copying.codec not in TAGS or found.reordered:
-        kind = "pictures stored out of order" if found.reordered else copying.codec
+def _refuse_other(path: Path, video: VideoStream, copying: Copying) -> None:
+    """Raise VideoError where a file's header tells of another stream than the dataset's, or of one that is no copy."""
+    context: Any = video.codec_context
+    if copying.codec not in TAGS or context.has_b_frames:
+        kind = "pictures stored out of order" if context.has_b_frames else copying.codec
         raise VideoError(str(path), kind, f"one of {', '.join(TAGS)} without B-frames")
-    facts = (found.codec, found.pix_fmt, f"{found.width_px}x{found.height_px}")
+    facts = (context.codec.canonical_name, context.pix_fmt or "", f"{context.width}x{context.height}")
     wanted = (copying.codec, copying.pix_fmt, f"{copying.width_px}x{copying.height_px}")
     if facts != wanted:
         raise VideoError(str(path), " ".join(facts), " ".join(wanted))
-    if found.gop > copying.gop:
-        raise VideoError(str(path), f"up to {found.gop} pictures from keyframe to keyframe", f"{copying.gop} at most")
-    if copying.scale and not found.full_range:
+    if copying.scale and context.color_range != FULL_RANGE:
         raise VideoError(str(path), "depth codes not flagged as of full range", "range=full (pc)")
+
+
+def _refuse_unlike(plan: FramePlan, found: CopiedStream, copying: Copying) -> None:
+    """Raise VideoError where a file that was read through is not what was planned, or damaged."""
+    path = str(plan.path)
+    if found.reordered:
+        raise VideoError(path, "pictures stored out of order", f"one of {', '.join(TAGS)} without B-frames")
+    if found.gop > copying.gop:
+        raise VideoError(path, f"up to {found.gop} pictures from keyframe to keyframe", f"{copying.gop} at most")
+    decoded = sum(1 for _ in pictures(plan.path, plan.stream))
+    if not decoded == found.pictures == plan.pictures:
+        raise VideoError(path, f"{decoded} pictures", f"{plan.pictures}")
 
 
 def _configuration(path: Path, container: InputContainer, video: VideoStream) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from quickdraw.errors import VideoError
-from quickdraw.video.container import read_header
+from quickdraw.video.container import ContainerHeader, read_header
 
 EBML: Final = bytes.fromhex("1a45dfa3")
 SEGMENT: Final = 0x18538067
@@ -19,10 +19,11 @@ MOST_PARTS: Final = 100_000  # days of clusters; more is a file made to keep its
 EXPECTED: Final = "a whole video"
 
 
-def refuse_cut(path: Path) -> None:
+def refuse_cut(path: Path) -> ContainerHeader | None:
     """Raise VideoError where a Matroska or MP4 file ends before it should; files of other kinds are passed over.
 
-    A Matroska file without a length, of a pipe or a killed encoder, may end behind any whole part of it.
+    A Matroska file without a length, of a pipe or a killed encoder, may end behind any whole part of it. Of an MP4 the
+    headers, which tell how long it is, are handed on.
     """
     try:
         with path.open("rb") as file:
@@ -32,8 +33,7 @@ def refuse_cut(path: Path) -> None:
                 _refuse_cut_segment(path, file, path.stat().st_size)
     except OSError as error:
         raise VideoError(str(path), f"unreadable ({error.strerror})", EXPECTED) from error
-    if head[4:] == b"ftyp":
-        read_header(path)
+    return read_header(path) if head[4:] == b"ftyp" else None
 
 
 def _refuse_cut_segment(path: Path, file: BinaryIO, there: int) -> None:

@@ -5,7 +5,7 @@ ISO/IEC 14496-12, 8.6 and 8.7. Counts in it are claims: nothing is allocated by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +13,36 @@ import numpy.typing as npt
 from quickdraw.video.boxes import first, unpack
 
 Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+NONE = np.zeros((0, 2), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
     """`count` pictures; the first is shown `first_s` after decoding starts, the last is decoded at `last_s`.
 
-    `end_byte` is where the last of their bytes ends in the file.
+    `end_byte` is where the last of their bytes ends in the file. `steps` and `shifts` `(N, 2)` int64 are times of
+    `scale` ticks a second as they are stored, each as (how often, ticks): from one decoding to the next, and from a
+    picture's decoding until it is shown.
     """
 
     count: int
     first_s: float
     last_s: float
     end_byte: int
+    steps: Int64 = field(default_factory=NONE.copy, compare=False, repr=False)
+    shifts: Int64 = field(default_factory=NONE.copy, compare=False, repr=False)
+    scale: int = 1
+
+    def shown_s(self) -> Float64:
+        """When each picture is shown after the first, `(count,)` float64 [s], in that order."""
+        decoded = np.cumsum(np.repeat(self.steps[:, 1], self.steps[:, 0]))
+        shown = np.concatenate([[0], decoded[:-1]])[: self.count]
+        ends = np.minimum(np.cumsum(self.shifts[:, 0]), self.count)
+        if len(ends):
+            shown[: ends[-1]] += np.repeat(_signed(self.shifts), np.diff(ends, prepend=0))
+        shown.sort()
+        return np.asarray((shown - shown[:1]) / self.scale, np.float64)
 
 
 def read_samples(table: bytes, media_scale: int) -> Samples:
@@ -38,9 +55,21 @@ def read_samples(table: bytes, media_scale: int) -> Samples:
         raise ValueError(f"times for {int(times[:, 0].sum())} pictures of {count}")
     last = int((times[:, 0] * times[:, 1]).sum()) - int(times[-1, 1])
     offsets = first(table, b"ctts")
-    shifts = _pairs(offsets) if offsets is not None else np.zeros((1, 2), np.int64)
-    signed = shifts[:, 1].astype(np.uint32).view(np.int32) if len(shifts) else np.zeros(1, np.int32)
-    return Samples(int(count), int(signed[0]) / media_scale, last / media_scale, _end_byte(table, constant, count))
+    shifts = _pairs(offsets) if offsets is not None else NONE
+    return Samples(
+        count=int(count),
+        first_s=int(_signed(shifts)[0]) / media_scale if len(shifts) else 0.0,
+        last_s=last / media_scale,
+        end_byte=_end_byte(table, constant, count),
+        steps=times,
+        shifts=shifts,
+        scale=media_scale,
+    )
+
+
+def _signed(shifts: Int64) -> Int64:
+    """Ticks until pictures are shown: of 32 bits with a sign, whatever the box's version says."""
+    return shifts[:, 1].astype(np.uint32).view(np.int32).astype(np.int64)
 
 
 def _end_byte(table: bytes, constant: int, count: int) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import imageio_ffmpeg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -118,3 +122,64 @@ def key_file(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / "episode-000.parquet"
 
     return written
+
+
+class Films:
+    """Videos made by ffmpeg's binary."""
+
+    recorder = ("-c:v", "libx264", "-bf", "0", "-g", "5", "-pix_fmt", "yuv420p")
+
+    @staticmethod
+    def ffmpeg(*arguments: str) -> None:
+        subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *arguments], check=True)
+
+    @classmethod
+    def film(cls, path: Path, *coding: str, rate: int = 30, seconds: float = 0.4) -> Path:
+        """A test card, coded as told."""
+        cls.ffmpeg("-f", "lavfi", "-i", f"testsrc=s=64x48:r={rate}:d={seconds}", *coding, str(path))
+        return path
+
+
+@pytest.fixture(scope="session")
+def films() -> type[Films]:
+    return Films
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Episode 1 of a copied task, `plain`: its folder, and its files."""
+
+    root: Path
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data/chunk-000/episode-000.parquet"
+
+    @property
+    def cam(self) -> Path:
+        return self.root / "videos/chunk-000/cam/episode-000.mp4"
+
+    def put(self, **columns: Any) -> None:
+        table = pq.read_table(self.data)
+        for name, values in columns.items():
+            at = table.column_names.index(name)
+            table = table.remove_column(at)
+            table = table if values is None else table.add_column(at, name, values)
+        pq.write_table(table, self.data)
+
+    def keep(self, rows: int) -> None:
+        pq.write_table(pq.read_table(self.data).slice(0, rows), self.data)
+
+    def info(self, **keys: Any) -> None:
+        path = self.root / "meta/info.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+    def film(self, *options: str) -> None:
+        kept = shutil.move(self.cam, self.root / "kept.mp4")
+        command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", "-i", str(kept), *options, str(self.cam)]
+        subprocess.run(command, check=True)
+
+
+@pytest.fixture
+def take(spoiled: Callable[[str], Path]) -> Take:
+    return Take(spoiled("plain"))

@@ -65,6 +65,29 @@ def test_a_hole_beside_frames_without_stamps_is_where_the_wall_steps_most() -> N
     assert found(cut, wall, ClockClass.HW64) == [(5, 2.033, "hardware_ns")]
 
 
+@pytest.mark.parametrize(
+    ("clock", "stamped", "holes"),
+    [
+        (ClockClass.HW64, (6, 12), [2]),
+        (ClockClass.HW64, (0, 6), [8]),
+        (ClockClass.HW64, (4, 6), [2, 8]),
+        (ClockClass.TRUNC32, (4, 6), [2, 8]),
+        (ClockClass.TRUNC32, (2, 3), [2, 8]),
+    ],
+)
+def test_frames_before_the_first_stamp_and_behind_the_last_have_the_wall(
+    clock: ClockClass, stamped: tuple[int, int], holes: list[int]
+) -> None:
+    """Two holes by the wall, of which a whole clock has none."""
+    first, end = stamped
+    hardware = [1000 + at * FRAME_NS if first <= at < end else 0 for at in range(12)]
+    wall = [1.7e9 + at / 30 + (at > 2) * 10 + (at > 8) * 20 for at in range(12)]
+    if clock is ClockClass.HW64:
+        hardware = [each and each + START for each in hardware]
+    lengths = {2: 10.033, 8: 20.033}
+    assert found(hardware, wall, clock) == [(at, lengths[at], "wall_time") for at in holes]
+
+
 def test_a_step_back_is_no_hole() -> None:
     stamps, wall = steady(10, 4, -3_000_000_000)
     assert found(stamps, wall, ClockClass.HW64) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import shutil
 import subprocess
@@ -21,7 +20,6 @@ import pytest
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.data.pooled_episodes.settling import settle
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
-from quickdraw.data.pooled_episodes.task_folders import task_folder
 from quickdraw.errors import Refused
 
 type Make = Callable[..., PooledEpisodes]
@@ -148,6 +146,29 @@ def test_a_tail_of_one_row_is_trimmed_and_reported(simulated: Path, pooled: Make
         assert source.frame_plan(plan, camera).pictures == count
 
 
+def test_each_piece_tells_its_own_numbers_and_people_are_told_nothing_that_is_read(
+    spoiled: Callable[[str], Path], pooled: Make, put: Callable[..., None]
+) -> None:
+    def pieces(task: str, number: int, hole_after: int, **options: Any) -> Iterator[tuple[PooledEpisodes, EpisodePlan]]:
+        data = tree / task / f"data/chunk-000/episode-{number - 1:03d}.parquet"
+        stamps = np.array(pq.read_table(data)["hardware_ns"])
+        put(data, hardware_ns=stamps + (np.arange(len(stamps)) > hole_after) * 10**9)
+        source = pooled(tree, on_gap="split", **options)
+        for piece in (1, 2):
+            yield source, plan_of(source, EpisodeKey(task, f"episode_{number:06d}.{piece:02d}"))
+
+    tree = spoiled("pair").parent
+    spoiled("deep")
+    told = [plan.provenance for _, plan in pieces("pair", 2, 9)]
+    assert [each["piece"] for each in told] == ["1 of 2", "2 of 2"]
+    assert [(each["trimmed_rows"], each["trimmed_pictures"]) for each in told] == [(0, {}), (1, {"left": 1})]
+    found = [*pieces("deep", 3, 1, depth="lossless")]
+    assert [plan.provenance["depth_starts_at_row"] for _, plan in found] == [{"depth": 2}, {"depth": 1}]
+    assert [plan.holds["cameras"]["depth"]["starts"] for _, plan in found] == [3, 3]
+    index = [source.frame_plan(replace(plan, provenance={}), "depth").frame_index.tolist() for source, plan in found]
+    assert index == [[-1, -1], [-1, *range(9)]]
+
+
 def test_a_hole_in_frame_index_passes_over_pictures(
     spoiled: Callable[[str], Path], pooled: Make, put: Callable[..., None]
 ) -> None:
@@ -167,8 +188,20 @@ def test_a_clock_that_steps_back_is_reported(
     stamps = np.array(pq.read_table(data)["hardware_ns"]).copy()
     stamps[10:] -= 10**9
     put(data, hardware_ns=stamps)
-    told = f"hardware_ns steps back after {stamps[9]}: nothing is aligned by it"
+    told = f"hardware_ns steps back to {stamps[10]}: nothing is aligned by it"
     assert plan_of(pooled(task.parent)).warnings == (told,)
+
+
+def test_a_clock_cut_to_32_bits_is_said_whether_it_wraps_or_not(
+    spoiled: Callable[[str], Path], pooled: Make, put: Callable[..., None]
+) -> None:
+    task = spoiled("plain")
+    data = task / "data/chunk-000/episode-000.parquet"
+    told = ("hardware_ns is cut to 32 bits: nothing is aligned by it",)
+    for first in (10**9, (1 << 31) - 200_000_000):
+        stamps = (first + np.arange(20) * 33_333_333).astype(np.uint32).view(np.int32).astype(np.int64)
+        put(data, hardware_ns=stamps)
+        assert plan_of(pooled(task.parent)).warnings == told
 
 
 def test_the_task_of_an_episode_is_what_its_rows_name(
@@ -230,61 +263,6 @@ def test_what_is_planned_by_does_not_depend_on_what_was_settled(simulated: Path,
         assert pooled(simulated, **again).reading() == source.reading()
     assert msgspec.json.decode(msgspec.json.encode(source.planning())) == source.planning()
     assert msgspec.json.decode(msgspec.json.encode(settled.reading())) == settled.reading()
-
-
-def touch(path: Path) -> None:
-    os.utime(path, ns=(1, 1))
-
-
-def rewrite_info(path: Path) -> None:
-    path.write_text(path.read_text().replace('"task_name": "plain"', '"task_name": "other"'))
-
-
-CHANGES: dict[str, Callable[[Path], Any]] = {
-    "data": lambda task: touch(task / "data/chunk-000/episode-000.parquet"),
-    "video": lambda task: touch(task / "videos/chunk-000/cam/episode-000.mp4"),
-    "row": lambda task: touch(task / "meta/episodes/chunk-000/episode-000.parquet"),
-    "no row": lambda task: (task / "meta/episodes/chunk-000/episode-000.parquet").unlink(),
-    "old row": lambda task: shutil.copy(task / "meta/info.json", task / "meta/episodes/chunk-000/file-000.parquet"),
-    "text": lambda task: (task / "meta/tasks.jsonl").write_text('{"task_index": 0, "task": "x"}'),
-    "name": lambda task: rewrite_info(task / "meta/info.json"),
-    "slot": lambda task: shutil.copytree(task / "videos/chunk-000/cam", task / "videos/chunk-000/other"),
-    "gone": lambda task: shutil.rmtree(task / "videos"),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_an_episode_looks_otherwise_when_a_file_that_is_read_changes(
-    spoiled: Callable[[str], Path], pooled: Make, name: str
-) -> None:
-    task = spoiled("plain")
-    source = pooled(task.parent)
-    before = source.looks(FIRST)
-    CHANGES[name](task)
-    assert source.looks(FIRST) != before
-
-
-def test_an_episode_looks_the_same_when_another_is_recorded(spoiled: Callable[[str], Path], pooled: Make) -> None:
-    task = spoiled("plain")
-    source = pooled(task.parent)
-    before = source.looks(FIRST)
-    for part, kind in (("data", "parquet"), ("videos", "mp4"), ("meta/episodes", "parquet")):
-        for path in list((task / part).rglob(f"episode-001.{kind}")):
-            shutil.copy(path, path.with_name(f"episode-002.{kind}"))
-    info = task / "meta/info.json"
-    info.write_text(info.read_text().replace('"total_episodes": 2', '"total_episodes": 3'))
-    assert source.looks(FIRST) == before
-    assert [key.run for key in source.campaign("plain").runs][-1] == "episode_000003"
-
-
-def test_a_task_is_read_once_as_long_as_it_is_the_same(
-    simulated: Path, pooled: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task_folder(simulated / "plain")
-    monkeypatch.setattr("quickdraw.data.pooled_episodes.task_folders.scan", lambda _: pytest.fail("read again"))
-    source = pooled(simulated)
-    for key in source.campaign("plain").runs * 20:
-        source.looks(key)
 
 
 def test_two_recordings_are_told_apart_whatever_they_are_called(spoiled: Callable[[str], Path], pooled: Make) -> None:

@@ -80,6 +80,11 @@ def write_episode(
     return Task.open(root).episode(number)
 
 
+def held(column: str, width: int, *, filled: bool = True, missing: int = 0, **more: Any) -> dict[str, Any]:
+    """What an episode holds of a column."""
+    return {"column": column, "width": width, "filled": filled, "missing": missing, **more}
+
+
 def planned(
     held: Mapping[str, Any], run: str = "episode_000001", cameras: Mapping[str, Any] | None = None
 ) -> EpisodePlan:
@@ -103,7 +108,9 @@ def planned(
 @pytest.fixture(scope="session")
 def made() -> SimpleNamespace:
     """The makers of this file, by name."""
-    return SimpleNamespace(fixed=fixed, frames=frames_of, episode=write_episode, plan=planned, start=START_NS)
+    return SimpleNamespace(
+        fixed=fixed, frames=frames_of, episode=write_episode, plan=planned, held=held, start=START_NS
+    )
 
 
 @pytest.fixture

@@ -43,11 +43,11 @@ def test_rows_of_the_sample_keep_what_planning_promised(
     ]
     plans = [made.plan(held.columns, f"episode_{one.number:06d}") for one, _, held in found]
     settled = settling.settle(plans, options)
-    assert settled.features
+    assert settled.features(options)
     for one, frames, held in found:
         rows = features.read(one, frames, options, settled, held.scales)
-        assert list(rows) == [spec.name for spec in settled.features]
-        for spec in settled.features:
+        assert list(rows) == [spec.name for spec in settled.features(options)]
+        for spec in settled.features(options):
             array = rows[spec.name]
             assert array.shape == (len(frames), spec.width)
             assert array.dtype == spec.dtype
@@ -84,7 +84,7 @@ def test_a_glove_is_named_by_row_and_column_and_is_as_it_was_recorded(
     one, frames = next(episodes(sample_pooled / "recordings/手套_抓取", made))
     held = features.hold(one, frames, OPTIONS)
     settled = settling.settle([made.plan(held.columns)], OPTIONS)
-    spec = {each.name: each for each in settled.features}
+    spec = {each.name: each for each in settled.features(OPTIONS)}
     assert spec["observation.right_glove"].grid == (16, 16)
     assert spec["observation.right_glove"].names[17:19] == ("r01c01", "r01c02")
     assert spec["observation.imu"].width == 48
@@ -124,6 +124,23 @@ def test_a_column_the_footer_tells_unfilled_is_not_read(
     }
 
 
+def test_rows_keep_what_was_told_of_a_column_of_zeros_and_a_nan(made: SimpleNamespace, tmp_path: Path) -> None:
+    """A column that the footer tells unfilled is read for neither: its NaN is no sample that went missing."""
+    name, zeros = "observation.left_glove", np.zeros((3, 256), np.float32)
+    filled = made.episode(tmp_path / "a", {name: made.fixed(zeros + 1)})
+    zeros[1, 7] = np.nan
+    unfilled = made.episode(tmp_path / "b", {name: made.fixed(zeros)})
+    frames = made.frames([made.start + each for each in range(3)])
+    held = [features.hold(each, frames, OPTIONS).columns for each in (filled, unfilled)]
+    assert held[1][name] == {"column": name, "width": 256, "filled": False, "missing": 0}
+    settled = settling.settle([made.plan(held[0]), made.plan(held[1], "episode_000002")], OPTIONS)
+    rows = features.read(unfilled, frames, OPTIONS, settled, {})
+    assert list(rows) == [name]
+    np.testing.assert_array_equal(rows[name], np.zeros((3, 256)))
+    hand = made.episode(tmp_path / "c", {"observation.left_hand_pose": made.fixed(zeros[:, :63])})
+    assert features.hold(hand, frames, OPTIONS).columns["observation.left_hand_pose"]["missing"] == 3
+
+
 def test_only_rows_that_are_taken_count(made: SimpleNamespace, episode: Callable[..., Any]) -> None:
     glove = np.zeros((4, 256))
     glove[3] = 1
@@ -145,7 +162,7 @@ def test_numbers_that_are_not_finite_or_beyond_float32_are_no_sample(
         "column": "observation.torque", "width": 2, "filled": True, "missing": 3, "odd": 3,
     }  # fmt: skip
     settled = settling.settle([made.plan(held.columns)], OPTIONS)
-    assert settled.features[0].names == ("v000", "v001")
+    assert settled.features(OPTIONS)[0].names == ("v000", "v001")
     assert any("3 samples hold numbers that are not finite" in note for note in settled.notes)
     rows = features.read(one, frames, OPTIONS, settled, held.scales)
     np.testing.assert_array_equal(rows["observation.torque"], [[1, 2], [0, 0], [0, 0], [0, 0]])
@@ -163,6 +180,8 @@ def test_columns_that_can_be_no_feature_are_left_out_with_the_reason(
         "observation.wide": made.fixed(np.ones((2, 5000))),
         "observation.level": pa.array([0.5, 1.5]),
         "observation.closed": pa.array([True, False]),
+        "observation.huge": pa.array([1e300, 0.0]),
+        "observation.": pa.array([1.0, 2.0]),
         "status.cam0": pa.array(["connected"] * 2),
         "elsewhere": pa.array([1.0, 2.0]),
     })  # fmt: skip
@@ -175,6 +194,8 @@ def test_columns_that_can_be_no_feature_are_left_out_with_the_reason(
         "observation.late_ns": "stamps, which float32 does not hold",
         "observation.slam_pose": features.OLD_POSE,
         "observation.wide": "5000 numbers a row",
+        "observation.huge": "nothing but its fill, and numbers that float32 does not hold",
+        "observation.": "no name behind `observation.`",
     }
     rows = features.read(one, frames, OPTIONS, settled, held.scales)
     assert list(rows) == ["observation.closed", "observation.level"]
@@ -182,14 +203,16 @@ def test_columns_that_can_be_no_feature_are_left_out_with_the_reason(
     np.testing.assert_array_equal(rows["observation.closed"], [[1], [0]])
 
 
-def test_no_name_has_image_or_a_slash_in_it_and_two_of_one_name_are_refused(
+def test_no_name_has_what_lerobot_takes_otherwise_and_two_of_one_name_are_refused(
     made: SimpleNamespace, episode: Callable[..., Any]
 ) -> None:
-    one = episode({"observation.image_noise/left": made.fixed(np.ones((2, 3)))})
+    one = episode(
+        {name: made.fixed(np.ones((2, 3))) for name in ("observation.image_noise/left", "observation.a_is_pad")}
+    )
     frames = made.frames([made.start, made.start + 1])
     held = features.hold(one, frames, OPTIONS)
     settled = settling.settle([made.plan(held.columns)], OPTIONS)
-    assert [spec.name for spec in settled.features] == ["observation.img_noise_left"]
+    assert [spec.name for spec in settled.features(OPTIONS)] == ["observation.a_pad", "observation.img_noise_left"]
     assert any(note.startswith("observation.image_noise/left is called observation.img") for note in settled.notes)
     both = {"observation.image_a": made.fixed(np.ones((2, 3))), "observation.img_a": made.fixed(np.ones((2, 3)))}
     with pytest.raises(Refused, match=r"observation.image_a and observation.img_a, expected one column of that name"):

@@ -13,6 +13,8 @@ import pytest
 from quickdraw.data.pooled_episodes import features, settling
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.errors import Refused
+from quickdraw.formats.pooled import reader, rows
+from quickdraw.formats.pooled.data import DataFile
 
 COLUMN = "observation.gripper_left_force_matrix"
 SUM = f"{COLUMN}_sum"
@@ -107,6 +109,32 @@ def test_scale_is_the_rows_else_the_tasks_else_one(
     np.testing.assert_allclose(rows[SUM][0], steps_of(3).sum(axis=(0, 1)) / scale, rtol=1e-5, atol=1e-3)
 
 
+def test_planning_reads_no_matrix_and_the_episodes_row_but_once_for_all(
+    made: SimpleNamespace, episode: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s, other = made.start, COLUMN.replace("left", "right")
+    cells = {name: column([stored(steps_of(0)), stored(steps_of(1))]) for name in (COLUMN, other)}
+    stamps = {f"{name}_ns": pa.array([s, s + STEP]) for name in cells}
+    one = episode(cells | stamps, specs={COLUMN: {"scale": 100}, other: {"scale": 10}})
+    asked, rows_read = list[str](), list[int]()
+    batches, read_row = DataFile._batches, rows.read_row
+
+    def spied(self: DataFile, names: list[str], *more: Any) -> Any:
+        asked.extend(names)
+        return batches(self, names, *more)
+
+    def counted(layout: Any, number: int) -> Any:
+        rows_read.append(number)
+        return read_row(layout, number)
+
+    monkeypatch.setattr(DataFile, "_batches", spied)
+    monkeypatch.setattr(reader, "read_row", counted)
+    held = features.hold(one, made.frames([s, s + STEP]), PooledOptions(30))
+    assert held.scales == {COLUMN: (100, "row"), other: (10, "row")}
+    assert sorted(asked) == sorted(stamps)
+    assert len(rows_read) == 2  # before and after the data file was opened
+
+
 def test_an_empty_or_short_cell_with_a_stamp_is_no_sample_for_planning_either(
     made: SimpleNamespace, episode: Callable[..., Any]
 ) -> None:
@@ -153,7 +181,7 @@ def test_without_a_clock_or_stamps_no_row_has_a_matrix(
     assert (held.columns[SUM]["filled"], held.columns[SUM]["missing"]) == (False, 1)
     assert not held.displacement
     settled = settling.settle([made.plan(held.columns)], PooledOptions(30))
-    assert settled.features == ()
+    assert settled.columns == ()
     assert settled.left_out == {COLUMN: held.columns[SUM]["why"]}
     assert features.hold(one, frames, PooledOptions(30, force_matrices="none")).columns == {}
 

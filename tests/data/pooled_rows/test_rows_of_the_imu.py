@@ -79,7 +79,7 @@ def test_a_row_has_the_samples_nearest_to_even_steps_before_its_picture(
 
 @settings(deadline=None, max_examples=40)
 @given(recordings())
-def test_mean_is_of_a_frames_time_and_last_is_a_window_of_one(
+def test_mean_and_last_are_of_the_samples_in_a_frames_time(
     made: SimpleNamespace, recording: tuple[list[int], list[int], list[int], int, int]
 ) -> None:
     rows, stamps, hung, fps, _ = recording
@@ -89,13 +89,38 @@ def test_mean_is_of_a_frames_time_and_last_is_a_window_of_one(
     series = Imu(np.array(stamps, np.int64), values, np.array(hung, np.int64))
     mean = imu.sampled(series, frames, PooledOptions(fps, imu_mode="mean"))
     last = imu.sampled(series, frames, PooledOptions(fps, imu_mode="last"))
-    one = imu.sampled(series, frames, PooledOptions(fps, imu_samples=1))
-    np.testing.assert_array_equal(last.values, one.values)
     for row, hw in enumerate(rows):
         inside = [n for n, at in enumerate(stamps) if at > 0 and hw - Fraction(10**9, fps) < at <= hw]
         assert bool(mean.present[row]) is bool(last.present[row]) is bool(inside)
         expected = values[inside].astype(np.float64).mean(axis=0) if inside else np.zeros(6)
         np.testing.assert_allclose(mean.values[row], expected, rtol=1e-6)
+        newest = max(inside, key=lambda n: (stamps[n], n), default=None)
+        np.testing.assert_array_equal(last.values[row], np.zeros(6) if newest is None else values[newest])
+
+
+def test_the_last_sample_is_never_after_the_picture_and_a_windows_may_be(made: SimpleNamespace) -> None:
+    series = Imu(START + np.array([-4_000_000, 1_000_000]), numbered(2), np.array([0, 0]))
+    frames = made.frames([START])
+    last = imu.sampled(series, frames, PooledOptions(30, imu_mode="last"))
+    np.testing.assert_array_equal(last.values, [numbered(2)[0]])
+    assert last.displacement is not None
+    assert last.displacement.max_s == 0.004
+    window = imu.sampled(series, frames, PooledOptions(30, imu_samples=1))
+    np.testing.assert_array_equal(window.values, [numbered(2)[1]])
+    assert window.displacement is not None
+    assert window.displacement.max_s == 0.001
+
+
+def test_a_window_is_exact_at_any_rate_after_any_time(made: SimpleNamespace) -> None:
+    """256 samples a row at 1000 Hz, 30 days into a recording, stamps in nanoseconds since 1970."""
+    rng = np.random.default_rng(3)
+    begun = 1_790_000_000_000_000_000
+    rows = [begun, begun + 30 * 86_400 * 10**9]
+    stamps = [row - int(back) for row in rows for back in sorted(rng.integers(0, 10**6, 400))[::-1]]
+    series = Imu(np.array([1, *stamps]), numbered(801), np.zeros(801, np.int64))
+    found = imu.sampled(series, made.frames(rows, 1000), PooledOptions(1000, imu_samples=256))
+    for row, wanted in enumerate(windows([1, *stamps], rows, 1000, 256)):
+        np.testing.assert_array_equal(found.values[row], numbered(801)[wanted].ravel())
 
 
 @pytest.mark.parametrize("clock", [0, 7])

@@ -22,12 +22,8 @@ GLOVE, POSE, IMU = "observation.left_glove", "observation.slam_pose", "observati
 STREAM = {"codec": "h264", "gop": 2, "full_range": False}
 
 
-def held(column: str, width: int, *, filled: bool = True, missing: int = 0, **more: Any) -> dict[str, Any]:
-    return {"column": column, "width": width, "filled": filled, "missing": missing, **more}
-
-
-def names(settled: Settled) -> list[str]:
-    return [spec.name for spec in settled.features]
+def names(settled: Settled, options: PooledOptions = OPTIONS) -> list[str]:
+    return [spec.name for spec in settled.features(options)]
 
 
 def refused(call: Callable[[], Any]) -> list[tuple[str, str, str]]:
@@ -40,16 +36,16 @@ def test_columns_stand_in_the_contracts_order_each_validity_behind_its_own_and_c
     made: SimpleNamespace,
 ) -> None:
     columns = {
-        "observation.right_hand_pose": held("observation.right_hand_pose", 63),
-        POSE: held("observation.slam_trajectory", 9, missing=2),
-        "observation.gripper_left_force_matrix_sum": held("observation.gripper_left_force_matrix", 3),
-        IMU: held(IMU, 48),
-        GLOVE: held(GLOVE, 256),
-        "observation.left_glove_imu_quat": held("observation.left_glove_imu_quat", 64),
+        "observation.right_hand_pose": made.held("observation.right_hand_pose", 63),
+        POSE: made.held("observation.slam_trajectory", 9, missing=2),
+        "observation.gripper_left_force_matrix_sum": made.held("observation.gripper_left_force_matrix", 3),
+        IMU: made.held(IMU, 48),
+        GLOVE: made.held(GLOVE, 256),
+        "observation.left_glove_imu_quat": made.held("observation.left_glove_imu_quat", 64),
     }
     options = PooledOptions(30, state=("left_glove", "slam_pose"), action=("gripper_left_force_matrix",), clocks=True)
     settled = settle([made.plan(columns)], options)
-    assert names(settled) == [
+    assert names(settled, options) == [
         "observation.state",
         "action",
         GLOVE,
@@ -62,51 +58,48 @@ def test_columns_stand_in_the_contracts_order_each_validity_behind_its_own_and_c
         "hardware_ns",
         "wall_time_ns",
     ]
-    state = settled.features[0]
+    state, action, *_ = settled.features(options)
     assert state.names[0] == "left_glove.r00c00"
     assert state.names[-6:] == tuple(f"slam_pose.rot6_{each}" for each in range(6))
     assert state.identity_dims == tuple(range(259, 265))
     assert state.unit[256:259] == ("m", "m", "m")
     axes = ("fx_mn", "fy_mn", "fz_mn")
-    assert settled.features[1].names == tuple(f"gripper_left_force_matrix_sum.{axis}" for axis in axes)
+    assert action.names == tuple(f"gripper_left_force_matrix_sum.{axis}" for axis in axes)
 
 
 def test_a_feature_is_told_by_validity_where_any_episode_lacks_it_or_has_it_empty_and_of_another_width(
     made: SimpleNamespace,
 ) -> None:
-    full = made.plan({GLOVE: held(GLOVE, 256), IMU: held(IMU, 48)})
+    full = made.plan({GLOVE: made.held(GLOVE, 256), IMU: made.held(IMU, 48)})
     assert names(settle([full, full], OPTIONS)) == [GLOVE, IMU]
-    lacking = made.plan({IMU: held(IMU, 48)}, "episode_000002")
+    lacking = made.plan({IMU: made.held(IMU, 48)}, "episode_000002")
     assert names(settle([full, lacking], OPTIONS)) == [GLOVE, f"{GLOVE}_valid", IMU]
     assert names(settle([lacking, full], OPTIONS)) == [GLOVE, f"{GLOVE}_valid", IMU]
-    other = made.plan({GLOVE: held(GLOVE, 128, filled=False), IMU: held(IMU, 48)}, "episode_000003")
+    other = made.plan({GLOVE: made.held(GLOVE, 128, filled=False), IMU: made.held(IMU, 48)}, "episode_000003")
     assert names(settle([other, full], OPTIONS)) == [GLOVE, f"{GLOVE}_valid", IMU]
-    unfilled = made.plan({GLOVE: held(GLOVE, 256, filled=False), IMU: held(IMU, 48)}, "episode_000004")
+    unfilled = made.plan({GLOVE: made.held(GLOVE, 256, filled=False), IMU: made.held(IMU, 48)}, "episode_000004")
     assert names(settle([full, unfilled], OPTIONS)) == [GLOVE, IMU]  # of pressures, zeros may be samples
 
 
 def test_a_column_filled_in_no_episode_is_left_out_and_named(made: SimpleNamespace) -> None:
     hand = "observation.left_hand_pose"
-    empty = {hand: held(hand, 63, filled=False, missing=4), IMU: held(IMU, 48, filled=False, missing=4, why="no clock")}
+    empty = {
+        hand: made.held(hand, 63, filled=False, missing=4),
+        IMU: made.held(IMU, 48, filled=False, missing=4, why="no clock"),
+    }
     settled = settle([made.plan(empty), made.plan({})], OPTIONS)
-    assert settled.features == ()
+    assert settled.columns == ()
     assert settled.left_out == {hand: "nothing but its fill in any episode", IMU: "no clock"}
     assert f"left out: {hand} (nothing but its fill in any episode)" in settled.notes
     assert f"left out: {IMU} (no clock)" in settled.notes
     assert settled.notes[0].startswith("no action: the recorded one is a placeholder")
 
 
-def test_widths_that_differ_are_refused_with_an_episode_of_each(made: SimpleNamespace) -> None:
-    plans = [made.plan({GLOVE: held(GLOVE, 256)}), made.plan({GLOVE: held(GLOVE, 64)}, "episode_000002")]
-    found = "64 numbers a row in task/episode_000002, 256 numbers a row in task/episode_000001"
-    assert refused(lambda: settle(plans, OPTIONS)) == [("task/episode_000001", GLOVE, found)]
-
-
 def test_a_column_named_as_anothers_validity_is_refused_only_where_that_is_needed(made: SimpleNamespace) -> None:
     valid = f"{GLOVE}_valid"
-    both = {GLOVE: held(GLOVE, 256), valid: held(valid, 3)}
+    both = {GLOVE: made.held(GLOVE, 256), valid: made.held(valid, 3)}
     assert names(settle([made.plan(both)], OPTIONS)) == [GLOVE, valid]
-    missing = {**both, GLOVE: held(GLOVE, 256, missing=1)}
+    missing = {**both, GLOVE: made.held(GLOVE, 256, missing=1)}
     assert refused(lambda: settle([made.plan(missing)], OPTIONS))[0][1:] == (GLOVE, f"a column {valid} of its own")
 
 
@@ -115,14 +108,15 @@ def test_a_column_named_as_anothers_validity_is_refused_only_where_that_is_neede
     ["slam_pose", "observation.slam_pose", "slam_trajectory", "observation.slam_trajectory", "slam_pose_valid"],
 )
 def test_a_state_names_features_or_columns_with_observation_or_without(made: SimpleNamespace, name: str) -> None:
-    columns = {POSE: held("observation.slam_trajectory", 9, missing=1)}
-    state = settle([made.plan(columns)], PooledOptions(30, state=(name,))).features[0]
+    columns = {POSE: made.held("observation.slam_trajectory", 9, missing=1)}
+    options = PooledOptions(30, state=(name,))
+    state = settle([made.plan(columns)], options).features(options)[0]
     assert (state.name, state.width) == ("observation.state", 1 if name.endswith("valid") else 9)
 
 
 def test_every_fault_of_the_options_is_told_at_once(made: SimpleNamespace) -> None:
     hand = "observation.left_hand_pose"
-    plan = made.plan({GLOVE: held(GLOVE, 256), hand: held(hand, 63, filled=False)}, cameras={})
+    plan = made.plan({GLOVE: made.held(GLOVE, 256), hand: made.held(hand, 63, filled=False)}, cameras={})
     options = PooledOptions(30, state=("glove", "left_hand_pose", "left_glove", GLOVE), action=("torque",))
     with pytest.raises(Refused) as caught:
         settle([plan], options)
@@ -144,11 +138,13 @@ def test_every_fault_of_the_options_is_told_at_once(made: SimpleNamespace) -> No
 
 
 def test_the_next_state_needs_a_state(made: SimpleNamespace) -> None:
-    plan = made.plan({GLOVE: held(GLOVE, 256)})
+    plan = made.plan({GLOVE: made.held(GLOVE, 256)})
     found = refused(lambda: settle([plan], PooledOptions(30, action="next_state")))
     assert found == [(COMMAND_LINE, "source.action", "next_state")]
-    both = settle([plan], PooledOptions(30, state=("left_glove",), action="next_state"))
-    assert both.features[1].names == both.features[0].names
+    options = PooledOptions(30, state=("left_glove",), action="next_state")
+    both = settle([plan], options)
+    state, action, _ = both.features(options)
+    assert (action.name, action.names) == ("action", state.names)
     assert not any("no action" in note for note in both.notes)
 
 
@@ -171,16 +167,18 @@ def test_cameras_are_colour_first_then_depth_where_it_is_asked_for(made: SimpleN
 
 
 def test_what_was_settled_is_read_back_from_json_as_it_was_and_garbage_is_not(made: SimpleNamespace) -> None:
-    columns = {POSE: held("observation.slam_trajectory", 9, missing=1), GLOVE: held(GLOVE, 256)}
+    columns = {POSE: made.held("observation.slam_trajectory", 9, missing=1), GLOVE: made.held(GLOVE, 256)}
     cameras = {"top": {"kind": "rgb", "height_px": 48, "width_px": 64, "slot": "t", "stream": STREAM}}
     options = PooledOptions(30, state=("slam_pose",), action="next_state", clocks=True)
     settled = settle([made.plan(columns, cameras=cameras)], options)
     document = json.loads(json.dumps(as_document(settled)))
     assert of_document(document) == settled
+    assert document["columns"][0] == {"name": GLOVE, "column": GLOVE, "width": 256, "validity": False}
     garbage: list[Any] = [
         {},
         {**document, "cameras": [["top", "sound", 1, 1, None]]},
-        {**document, "features": [{"name": "x", "names": ["a"], "unit": []}]},
+        {**document, "columns": [{"name": "x", "column": "x", "width": "3", "validity": False}]},
+        {**document, "columns": [{"name": "x", "column": "x", "width": 3}]},
         {**document, "notes": "none"},
         {**document, "left_out": {"a": 1}},
     ]
@@ -206,7 +204,7 @@ def test_rows_are_composed_filled_and_told_valid(made: SimpleNamespace, tmp_path
     options = PooledOptions(30, state=("gripper_left_force", "gripper_state", "slam_pose"), action="next_state")
     kept = [features.hold(each, frames, options) for each in (one, two)]
     settled = settle([made.plan(each.columns, f"episode_{at:06d}") for at, each in enumerate(kept)], options)
-    assert names(settled) == [
+    assert names(settled, options) == [
         "observation.state",
         "action",
         force,
@@ -244,7 +242,7 @@ def test_an_action_of_columns_is_of_the_same_row_and_an_empty_episode_is_all_fil
     settled = settle([made.plan(kept[0].columns), made.plan({}, "episode_000002")], options)
     rows = features.read(one, frames, options, settled, {})
     np.testing.assert_array_equal(rows["action"], [[0.5, 1], [1.5, 0]])
-    assert settled.features[0].names == ("level.v000", "closed.v000")
+    assert settled.features(options)[0].names == ("level.v000", "closed.v000")
     empty = features.read(none, frames, options, settled, {})
-    assert list(empty) == names(settled)
+    assert list(empty) == names(settled, options)
     assert not any(array.any() for array in empty.values())

@@ -15,6 +15,7 @@ import av
 import numpy as np
 import numpy.typing as npt
 import pytest
+from av.video.stream import VideoStream
 
 from quickdraw.errors import Refused, VideoError
 from quickdraw.formats.lerobot.depth import depth_levels, odd_depth
@@ -102,12 +103,13 @@ def test_depth_that_others_stored_in_another_order_than_it_is_shown_in_is_read_i
     with av.open(str(path), "w", format="mp4") as container:
         options = {"preset": "medium", "x265-params": "lossless=1:bframes=4:b-adapt=0:log-level=none", "g": "250"}
         stream = container.add_stream("libx265", rate=30, options=options)
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "gray12le"  # type: ignore[union-attr]
+        assert isinstance(stream, VideoStream)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "gray12le"
         for number, codes in enumerate(frames):
             frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(codes), format="gray12le")
             frame.pts = number
-            container.mux(stream.encode(frame))  # type: ignore[union-attr]
-        container.mux(stream.encode())  # type: ignore[union-attr]
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
     with av.open(str(path)) as container:
         stored = [packet.pts for packet in container.demux(video=0) if packet.size]
     assert stored != sorted(stored)

@@ -144,6 +144,15 @@ def test_what_cannot_be_aligned_says_why(
     assert pickle.loads(pickle.dumps(caught.value)).reason == caught.value.reason
 
 
+def test_a_row_without_a_stamp_is_not_aligned_and_the_others_are(tmp_path: Path) -> None:
+    hardware, stamps = [START, 0, START + 20], [START + 1, START + 11, START + 21]
+    named = {"hardware_ns": hardware, MATRIX_NS: stamps, "frame_index": [0, 1, 2]}
+    table = {name: pa.array(values, pa.int64()) for name, values in named.items()}
+    found = align(episode_of(tmp_path / "x", table), "left", "matrix")
+    assert found.out_of_range[1]
+    assert found.index[[0, 2]].tolist() == [0, 2]
+
+
 def test_stamps_that_are_floats_are_refused_for_they_have_lost_nanoseconds(tmp_path: Path) -> None:
     table = {"hardware_ns": frames(2), MATRIX_NS: pa.array([1.0, 2.0])}
     with pytest.raises(Refused, match="type double, expected int64"):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quickdraw.formats.pooled.clock import ClockClass, classify, elapsed_s, fold, unwrap32
+from quickdraw.formats.pooled.clock import ClockClass, classify, elapsed_s, fold, steps_back, unwrap32
 
 FRAME_NS = 33_333_333
 
@@ -123,6 +123,28 @@ def test_rows_of_a_frame_need_not_lie_side_by_side() -> None:
     found = fold(frame, (frame / 30).astype(np.float32), frame * FRAME_NS)
     assert found.keep.tolist() == [0, 1, 3]
     assert found.agrees
+
+
+def test_each_row_has_the_first_row_of_its_frame_whether_stamps_agree_or_not() -> None:
+    number, zeros = ns(4, 2, 4, 2, 7, 4), np.zeros(6)
+    for stamps in (ns(0, 0, 0, 0, 0, 0), ns(1, 2, 3, 4, 5, 6)):
+        assert fold(number, zeros, stamps).first.tolist() == [0, 1, 0, 1, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("stamps", "rows"),
+    [
+        ([], []),
+        ([5], []),
+        ([1, 2, 2, 3], []),
+        ([3, 2, 3, 1], [1, 3]),
+        ([0, 3, 0, 4, 0], []),
+        ([3, 0, 2, 0], [2]),
+        ([0, 0], []),
+    ],
+)
+def test_a_clock_steps_back_from_stamp_to_stamp(stamps: list[int], rows: list[int]) -> None:
+    assert steps_back(ns(*stamps)).tolist() == rows
 
 
 def test_two_hours_in_a_float32_is_half_a_millisecond_wide_by_wall_time_is_exact() -> None:

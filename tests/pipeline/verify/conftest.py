@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from quickdraw.pipeline.progress import PlainProgress
+from quickdraw.pipeline.verify import verify as verification
 from quickdraw.pipeline.verify.files import DigestTask
 from quickdraw.pipeline.verify.pictures import DecodeTask
 from quickdraw.pipeline.verify.report import Report
@@ -136,3 +137,18 @@ def recorded(painted: ModuleType, once: Callable[[str, Callable[[Path], None]], 
 def built(painted: ModuleType, recorded: Path, once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
     """The dataset built of them."""
     return once("painted-dataset", lambda folder: painted.make(recorded, folder / "dataset")) / "dataset"
+
+
+@pytest.fixture
+def dataset(built: Path, tmp_path: Path) -> Path:
+    """The painted dataset, as further names of its files: replace them, never write into them."""
+    return Path(shutil.copytree(built, tmp_path / "dataset", copy_function=os.link))
+
+
+@pytest.fixture
+def against(
+    painted: ModuleType, recorded: Path, verified: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path], Report]:
+    """`against(dataset)`: the report of a verification of a painted dataset with its source."""
+    monkeypatch.setattr(verification, "source_of", lambda processor, config, tree: painted.Painted(tree))
+    return lambda dataset: verified(dataset, recorded)

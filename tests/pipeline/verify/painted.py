@@ -7,8 +7,8 @@ stands still, samples that may be missing, a clock of 64 bits. Everything is in 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,12 +38,13 @@ CELLS = tuple(f"r{r:02d}c{c:02d}" for r in range(2) for c in range(3))
 GLOVE = FeatureSpec("observation.glove", CELLS, ("",) * 6, grid=(2, 3))
 VALID = FeatureSpec("observation.glove_valid", ("valid",), ("",))
 CLOCK = FeatureSpec("hardware_ns", ("hardware_ns",), ("ns",), dtype="int64")
+FEATURES = (STATE, GLOVE, VALID, CLOCK)  # that the runs hold
 COLOUR = {"front": (48, 64), "side": (64, 32)}
 DEPTH = {"front_depth": (24, 40), "side_depth": (33, 17)}
 LATE = {"front_depth": 2, "side_depth": 0}  # rows before the first picture
 TASKS = {"fold_towel": "fold the towel", "pick_cup": "拿起杯子"}
 RUNS = (("fold_towel", 1, 130), ("fold_towel", 2, 134), ("pick_cup", 1, 140), ("pick_cup", 3, 131))
-TASKS_AND_EPISODES = Words("task", "episode")
+TASKS_AND_EPISODES = Words("task", "episode", "task/episode_000012")
 MOVING = 40  # rows in which all moves
 ENCODINGS = {name: Encoding(*size, RATE_HZ, crf=15, preset="ultrafast", gop=5) for name, size in COLOUR.items()}
 
@@ -116,7 +117,7 @@ class Painted:
     robot_type: str = "none"
     words: Words = TASKS_AND_EPISODES
     rate_hz: int = RATE_HZ
-    features: tuple[FeatureSpec, ...] = (STATE, GLOVE, VALID, CLOCK)
+    features: tuple[FeatureSpec, ...] = FEATURES
     cameras: tuple[str, ...] = (*COLOUR, *DEPTH)
 
     def campaigns(self) -> list[str]:
@@ -135,8 +136,8 @@ class Painted:
     def reading(self) -> dict[str, Any]:
         return {}
 
-    def about(self) -> dict[str, Any]:
-        return {"left_out": {"observation.dead": "never filled"}}
+    def settled_by(self, plans: Iterable[EpisodePlan]) -> Painted:
+        return replace(self, features=FEATURES)
 
     def notes(self) -> tuple[str, ...]:
         return ("no action: the recorded one is a placeholder",)
@@ -173,7 +174,10 @@ class Painted:
             return dict(arrays)
 
     def rows(self, plan: EpisodePlan) -> Mapping[str, npt.NDArray[Any]]:
-        return self.rows_of(plan.key)
+        rows = self.rows_of(plan.key)
+        return {
+            each.name: rows.get(each.name, np.zeros((plan.frames, each.width), np.float32)) for each in self.features
+        }
 
     def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan | DepthPlan:
         path, index = self.path(plan.key, plan.videos[camera]), self._index(camera, plan.frames)
@@ -182,8 +186,15 @@ class Painted:
         return DepthPlan(path, index, plan.frames - LATE[camera], lambda: iter(np.load(path)))
 
 
-def make(tree: Path, output: Path, *, copied: bool = False, exclude: tuple[str, ...] = ()) -> None:
-    """Build the tree but for `exclude`; `copied`: the colour of it as it is."""
+def make(
+    tree: Path,
+    output: Path,
+    *,
+    copied: bool = False,
+    exclude: tuple[str, ...] = (),
+    features: tuple[FeatureSpec, ...] = FEATURES,
+) -> None:
+    """Build the tree but for `exclude`; `copied`: the colour of it as it is; `features` as if they were settled."""
     encodings: dict[str, Any] = dict(ENCODINGS)
     if copied:
         same: dict[str, Any] = {"codec": "h264", "pix_fmt": "yuv420p", "gop": 5}
@@ -195,7 +206,7 @@ def make(tree: Path, output: Path, *, copied: bool = False, exclude: tuple[str, 
                "depth": {"mode": "lossless"}}  # fmt: skip
     settings = Settings(
         name="painted",
-        source=Painted(tree),
+        source=Painted(tree, features=features),
         rule=rule,
         encodings=encodings,
         cubes=None,

@@ -67,3 +67,19 @@ def test_a_scale_that_is_not_the_files_is_found(
     plants.redocument(root / "meta/info.json", change)
     found = [str(fault) for fault in verified(root).findings]
     assert any("episode 0, observation.images.side_depth: mean" in line for line in found), found
+
+
+def test_an_episode_that_was_split_off_may_keep_the_statistics_of_its_old_number(
+    built: Path, plants: ModuleType, verified: Verified, tmp_path: Path
+) -> None:
+    """As lerobot's split leaves them: rows are numbered anew, what is said of their numbers is not."""
+    root = Path(shutil.copytree(built / "val", tmp_path / "val"))
+
+    def change(stats: dict[str, Any]) -> None:
+        for name in ("min", "max", "mean", "q01", "q10", "q50", "q90", "q99"):
+            stats["episode_index"][name] = [1.0]
+
+    plants.redocument(root / "meta/stats.json", change)
+    assert verified(root).findings == ()
+    plants.redocument(root / "meta/stats.json", lambda stats: stats["episode_index"].update(count=[7]))
+    assert [fault.field for fault in verified(root).findings] == ["statistics"]

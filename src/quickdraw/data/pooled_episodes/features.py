@@ -1,7 +1,7 @@
 """The columns of an episode's data file as features: what they hold, told when planning, and their rows.
 
-Both go the same ways, so that planning promises what rows keep; but no matrix is decoded for planning, and no column of
-rows is read that the footer tells was never filled.
+Both go the same ways, so that planning promises what rows keep; but no matrix is decoded for planning. A column of rows
+that the footer tells was never filled is read for neither.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from quickdraw.core.features import FeatureSpec
 from quickdraw.core.resample import Displacement
-from quickdraw.data.pooled_episodes import composing, forces, imu, plain, poses
+from quickdraw.data.pooled_episodes import forces, imu, poses, sampled
 from quickdraw.data.pooled_episodes.frames import Frames
 from quickdraw.data.pooled_episodes.naming import (
     ACTION,
     STATE,
+    Column,
     Kind,
     bare,
     cells,
-    feature_of,
-    is_validity,
     kind_of,
+    members_of,
     sources,
     validity,
     width_of,
 )
 from quickdraw.data.pooled_episodes.options import NEXT_STATE, PooledOptions
-from quickdraw.data.pooled_episodes.sampled import Sampled, none
+from quickdraw.data.pooled_episodes.sampled import Sampled
 from quickdraw.data.pooled_episodes.settling import Settled
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled import series
@@ -71,24 +70,24 @@ def hold(episode: Episode, frames: Frames, options: PooledOptions) -> Held:
     made = _made(data, options)
     told = fillings(data, list(made.values()))
     faults = [*_width_faults(data, told, options)]
-    found, moved, scales = dict(_empty(made, told, frames)), dict[str, Displacement](), dict[str, tuple[int, str]]()
-    for column in [column for column in made.values() if column not in found]:
+    held, moved, scales = dict[str, Mapping[str, Any]](), dict[str, Displacement](), dict[str, tuple[int, str]]()
+    try:
+        scales |= episode.scales([column for column in made.values() if kind_of(column) is Kind.MATRIX])
+    except Refused as refused:
+        faults += refused.faults
+    for feature, column in made.items():
+        if kind_of(column) is Kind.MATRIX and column not in scales:
+            continue  # what is wrong with it was told
         try:
-            if kind_of(column) is Kind.MATRIX:
-                scales[column] = episode.scale(column)
-                found[column], displaced = _placed(forces.placing(data, column, frames))
-            else:
-                sampled = _of_column(data, column, told[column].width, frames, options=options)
-                found[column], displaced = _counted(sampled), sampled.displacement
+            entry, displaced = _entry(data, column, told[column], frames, options=options)
         except Refused as refused:
             faults += refused.faults
             continue
+        held[feature] = {"column": column, "width": width_of(column, options) or told[column].width, **entry}
         if displaced is not None:
             moved[bare(column)] = displaced
     if faults:
         raise Refused(dict.fromkeys(faults))
-    wide = {column: width_of(column, options) or told[column].width for column in made.values()}
-    held = {feature: {"column": column, "width": wide[column], **found[column]} for feature, column in made.items()}
     return Held(held, moved, scales)
 
 
@@ -100,23 +99,21 @@ def read(
     `scales` are those that `hold` told. Raises Refused where the data file is damaged, or rows have no sample that had
     one when the build was settled.
     """
-    data = episode.data
-    own = {spec.name: spec for spec in settled.features if _is_own(spec, options)}
-    arrays: dict[str, npt.NDArray[Any]] = dict(plain.clocks(frames)) if options.clocks else {}
-    faults = list[Fault]()
-    present = {spec.name for spec in settled.features if is_validity(spec)}
-    for name, sampled in _sampled(data, own, frames, options, scales=scales):
-        arrays[name] = sampled.values
-        valid = validity(name).name
-        if valid in present:
-            arrays[valid] = sampled.present[:, None].astype(np.float32)
-        elif not sampled.present.all():
-            found = f"{np.count_nonzero(~sampled.present)} rows without a sound sample"
-            faults.append(Fault(data.path.name, name, found, "one in each, as stamps tell", path=str(data.path)))
+    data, faults = episode.data, list[Fault]()
+    arrays: dict[str, npt.NDArray[Any]] = dict(sampled.clocks(frames)) if options.clocks else {}
+    for column, found in _sampled(data, settled, frames, options, scales=scales):
+        arrays[column.name] = found.values
+        if column.validity:
+            arrays[validity(column.name)] = found.present[:, None].astype(np.float32)
+        elif not found.present.all():
+            lacking = f"{np.count_nonzero(~found.present)} rows without a sound sample"
+            faults.append(
+                Fault(data.path.name, column.name, lacking, "one in each, as stamps tell", path=str(data.path))
+            )
     if faults:
         raise Refused(faults)
-    _compose(arrays, settled, options)
-    return {spec.name: np.ascontiguousarray(arrays[spec.name]) for spec in settled.features}
+    arrays |= _composed(arrays, options)
+    return {spec.name: np.ascontiguousarray(arrays[spec.name]) for spec in settled.features(options)}
 
 
 def _made(data: DataFile, options: PooledOptions) -> dict[str, str]:
@@ -144,20 +141,29 @@ def _width_faults(data: DataFile, told: Mapping[str, Filling], options: PooledOp
             yield Fault(data.path.name, column, found, str(wide), path=str(data.path))
 
 
-def _empty(
-    made: Mapping[str, str], told: Mapping[str, Filling], frames: Frames
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Columns that need not be read: those that can be no feature, and those the footer tells were never filled."""
-    for column in made.values():
-        why = _unfit(column, told[column])
-        if why:
-            yield column, _entry(len(frames), len(frames), why=why)
-        elif _is_row(column) and told[column].unfilled:
-            yield column, _entry(len(frames) if plain.tells_samples(column) else 0, 0)
+def _entry(
+    data: DataFile, column: str, told: Filling, frames: Frames, *, options: PooledOptions
+) -> tuple[dict[str, Any], Displacement | None]:
+    """What is held of a column, and how far its samples are from the pictures."""
+    why = _unfit(column, told)
+    if why:
+        return {"filled": False, "missing": len(frames), "why": why}, None
+    if kind_of(column) is Kind.MATRIX:
+        placed = forces.placing(data, column, frames)
+        missing, filled, odd = int(np.count_nonzero(placed.source < 0)), bool((placed.source >= 0).any()), 0
+        why, moved = placed.why, placed.displacement
+    else:
+        found = _of_column(data, column, told, frames, options=options)
+        missing, filled, odd = int(np.count_nonzero(~found.present)), found.filled, found.odd
+        why, moved = found.why, found.displacement
+    entry: dict[str, Any] = {"filled": filled, "missing": missing}
+    return entry | ({"odd": odd} if odd else {}) | ({"why": why} if why and not filled else {}), moved
 
 
 def _unfit(column: str, told: Filling) -> str:
     """Why a column can be no feature, whatever it is filled with; "" where it can."""
+    if not bare(column):
+        return "no name behind `observation.`"
     if kind_of(column) is Kind.OLD_POSE:
         return OLD_POSE
     if kind_of(column) is not Kind.PLAIN:
@@ -173,25 +179,7 @@ def _is_row(column: str) -> bool:
     return kind_of(column) in ROW_KINDS
 
 
-def _entry(missing: int, rows: int, *, odd: int = 0, why: str = "") -> dict[str, Any]:
-    """Of a column that is filled where less rows are missing than there are `rows`."""
-    filled = missing < rows
-    told = {"odd": odd} if odd else {}
-    return {"filled": filled, "missing": missing, **told, **({"why": why} if why and not filled else {})}
-
-
-def _counted(sampled: Sampled) -> dict[str, Any]:
-    missing = int(np.count_nonzero(~sampled.present))
-    entry = _entry(missing, len(sampled.present), odd=sampled.odd, why=sampled.why)
-    return {**entry, "filled": sampled.filled}
-
-
-def _placed(placed: forces.Placing) -> tuple[dict[str, Any], Displacement | None]:
-    rows = len(placed.source)
-    return _entry(int(np.count_nonzero(placed.source < 0)), rows, why=placed.why), placed.displacement
-
-
-def _of_column(data: DataFile, column: str, width: int, frames: Frames, *, options: PooledOptions) -> Sampled:
+def _of_column(data: DataFile, column: str, told: Filling, frames: Frames, *, options: PooledOptions) -> Sampled:
     """A column on the rows of an episode, but for matrices."""
     match kind_of(column):
         case Kind.IMU:
@@ -200,48 +188,41 @@ def _of_column(data: DataFile, column: str, width: int, frames: Frames, *, optio
             return poses.sampled(series.trajectory(data, gripper_of(column)), frames, options.max_gap_s)
         case Kind.FORCE:
             return forces.force(data, column, frames)
+        case _ if told.unfilled:
+            return sampled.unfilled(column, told.width, frames)
         case _:
-            return plain.sampled(data, column, width, frames)
-
-
-def _is_own(spec: FeatureSpec, options: PooledOptions) -> bool:
-    """Whether a feature is made from a column, and not of others."""
-    composed = spec.name == ACTION or (spec.name == STATE and bool(options.state))
-    return not (composed or is_validity(spec) or spec.dtype == "int64")
+            return sampled.recorded(data, column, told.width, frames)
 
 
 def _sampled(
-    data: DataFile, own: Mapping[str, FeatureSpec], frames: Frames, options: PooledOptions, *, scales: Scales
-) -> Iterator[tuple[str, Sampled]]:
-    """Every feature of `own`, one after another; without a sample where the episode lacks it."""
-    made = {name: column for name, column in _made(data, options).items() if name in own}
-    told = fillings(data, list(made.values()))
-    for column in [column for column in made.values() if _unfit(column, told[column])]:
-        del made[feature_of(column, options)]
-    for name in [name for name, column in made.items() if _is_row(column) and told[column].width != own[name].width]:
-        del made[name]  # settling saw to it that it is not filled
-    for name, spec in own.items():
-        if name not in made:
-            yield name, none(len(frames), _fill(spec))
-            continue
-        column = made[name]
-        if kind_of(column) is Kind.MATRIX:
-            yield name, forces.summed(data, column, frames, cells(options), scale=scales[column][0])
+    data: DataFile, settled: Settled, frames: Frames, options: PooledOptions, *, scales: Scales
+) -> Iterator[tuple[Column, Sampled]]:
+    """Every column that was settled, one after another; without a sample where the episode lacks it."""
+    made = _made(data, options)
+    told = fillings(data, [made[each.name] for each in settled.columns if each.name in made])
+    for each in settled.columns:
+        column = made.get(each.name)
+        if column is None or not _is_as_settled(column, told[column], each):
+            fill = poses.FILL if kind_of(each.column) is Kind.POSE else np.zeros(each.width, np.float32)
+            yield each, sampled.none(len(frames), fill)
+        elif kind_of(column) is Kind.MATRIX:
+            yield each, forces.summed(data, column, frames, cells(options), scale=scales[column][0])
         else:
-            yield name, _of_column(data, column, told[column].width, frames, options=options)
+            yield each, _of_column(data, column, told[column], frames, options=options)
 
 
-def _fill(spec: FeatureSpec) -> npt.NDArray[np.float32]:
-    posed = kind_of(spec.name) is Kind.OLD_POSE  # which the feature of a path is called as
-    return poses.FILL if posed else np.zeros(spec.width, np.float32)
+def _is_as_settled(column: str, told: Filling, settled: Column) -> bool:
+    """Whether a column can be the feature: where it is filled, episodes agree on its width."""
+    return not _unfit(column, told) and (not _is_row(column) or told.width == settled.width)
 
 
-def _compose(arrays: dict[str, npt.NDArray[Any]], settled: Settled, options: PooledOptions) -> None:
-    """Add the state and the action, where there is one."""
-    own = {spec.name: spec for spec in settled.features if spec.name in arrays}
+def _composed(arrays: Mapping[str, npt.NDArray[Any]], options: PooledOptions) -> dict[str, npt.NDArray[Any]]:
+    """The state and the action, where there is one; that of the next row is its own in the last."""
+    found = dict[str, npt.NDArray[Any]]()
     for name, members in ((STATE, options.state), (ACTION, options.action)):
         if members == NEXT_STATE:
-            arrays[ACTION] = composing.following(arrays[STATE])
+            for state in tuple(found.values()):
+                found[name] = np.concatenate([state[1:], state[-1:]])
         elif members:
-            parts = [composing.resolved(member, own, options) for member in members]
-            arrays[name] = composing.joined([part for part in parts if part is not None], arrays)
+            found[name] = np.concatenate([arrays[each] for each in members_of(members, arrays, options)], axis=1)
+    return found

@@ -19,7 +19,6 @@ from quickdraw.data.pooled_episodes.sampled import NO_CLOCK, Sampled, displaceme
 from quickdraw.formats.pooled import matrices, series
 from quickdraw.formats.pooled.align import NotAlignable, nearest
 from quickdraw.formats.pooled.data import DataFile
-from quickdraw.formats.pooled.fillings import whole_matrices
 
 
 class Placing(NamedTuple):
@@ -47,7 +46,7 @@ def placing(data: DataFile, column: str, frames: Frames) -> Placing:
     if stamped not in data:
         return Placing(nowhere, "no stamps to align it by", None)
     ns = data.column(stamped)
-    stamps = np.where(whole_matrices(data, column, ns), ns, 0)
+    stamps = np.where(matrices.whole_matrices(data, column, ns), ns, 0)
     try:
         chosen = nearest(stamps, frames.hardware_ns)
     except NotAlignable as error:

@@ -142,10 +142,9 @@ def _folded(keys: Keys, options: PooledOptions) -> tuple[Int64, Folding, int]:
     found = fold(keys.frame_index, keys.timestamp, keys.hardware_ns)
     if found.agrees:
         return found.keep, "agreed", found.rows_per_frame
-    first = _first_rows(keys.frame_index)
+    leader = found.first
     if options.fold == "first":
-        return np.sort(first[0]).astype(np.int64), "first", found.rows_per_frame
-    leader = first[0][first[1]]
+        return np.unique(leader), "first", found.rows_per_frame
     differs = (keys.timestamp != keys.timestamp[leader]) | (keys.hardware_ns != keys.hardware_ns[leader])
     row = int(np.flatnonzero(differs)[0])
     frame, other = keys.frame_index[row], int(leader[row])
@@ -155,12 +154,6 @@ def _folded(keys: Keys, options: PooledOptions) -> tuple[Int64, Folding, int]:
     told, path = f"rows {other} and {row} of frame {frame} with stamps of {stamps}", str(keys.data.path)
     expected = "rows of one frame with one timestamp and one hardware_ns"
     raise Refused([Fault(keys.data.path.name, "frame_index", told, expected, path, option="+source.fold=first")])
-
-
-def _first_rows(frame_index: Int64) -> tuple[Int64, Int64]:
-    """The first row of each frame number, rising, and which of those numbers each row has."""
-    _, first, frame = np.unique(frame_index, return_index=True, return_inverse=True)
-    return first.astype(np.int64), frame.astype(np.int64)
 
 
 def gap_faults(keys: Keys, kept: Kept, max_gap_s: float) -> Iterator[Fault]:

@@ -24,7 +24,8 @@ def gaps(hardware_ns: Int64, wall_time_s: Float64, *, clock: ClockClass, rate_hz
     """Every hole of more than `max_gap_s` [s] between frames, whose stamps are both `(T,)` [ns], [Unix s].
 
     By `hardware_ns` where there is one: a frame without a stamp, 0, stands for a frame's time, and a hole beside such
-    is taken to be where `wall_time` steps most. A clock cut to 32 bits is unwrapped, and whole wraps of 4.295 s that
+    is taken to be where `wall_time` steps most; frames before the first stamp and behind the last have `wall_time`
+    alone. A clock cut to 32 bits is unwrapped, and whole wraps of 4.295 s that
     are lost in that are those by which `wall_time` goes further. A step back is no hole.
     """
     return [*_gaps(hardware_ns, wall_time_s, clock, rate_hz, max_gap_s=max_gap_s)]
@@ -40,16 +41,23 @@ def _gaps(
     hardware_ns: Int64, wall_time_s: Float64, clock: ClockClass, rate_hz: int, *, max_gap_s: float
 ) -> Iterator[Gap]:
     if clock is ClockClass.NONE:
-        steps_s = np.diff(wall_time_s)
-        yield from (Gap(int(at), float(steps_s[at]), "wall_time") for at in np.flatnonzero(steps_s > max_gap_s))
+        yield from _by_wall(wall_time_s, 0, max_gap_s)
         return
     stamped = np.flatnonzero(hardware_ns)
+    yield from _by_wall(wall_time_s[: int(stamped[0]) + 1], 0, max_gap_s)
     steps_ns = _steps(hardware_ns[stamped], wall_time_s[stamped], clock)
     steps_s = steps_ns / NS_PER_S - (np.diff(stamped) - 1) / rate_hz
     for at in np.flatnonzero(steps_s > max_gap_s):
         first, last = int(stamped[at]), int(stamped[at + 1])
         widest = int(np.argmax(np.diff(wall_time_s[first : last + 1])))
         yield Gap(first + widest, float(steps_s[at]), "hardware_ns")
+    yield from _by_wall(wall_time_s[int(stamped[-1]) :], int(stamped[-1]), max_gap_s)
+
+
+def _by_wall(wall_time_s: Float64, first: int, max_gap_s: float) -> Iterator[Gap]:
+    """The holes between frames from `first` on."""
+    steps_s = np.diff(wall_time_s)
+    yield from (Gap(first + int(at), float(steps_s[at]), "wall_time") for at in np.flatnonzero(steps_s > max_gap_s))
 
 
 def _steps(hardware_ns: Int64, wall_time_s: Float64, clock: ClockClass) -> Float64:

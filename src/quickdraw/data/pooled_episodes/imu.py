@@ -18,13 +18,14 @@ from quickdraw.formats.pooled.align import nearest
 from quickdraw.formats.pooled.columns import IMU_AXES
 from quickdraw.formats.pooled.series import Imu
 
-FARTHEST = 1 << 61  # in fractions of a nanosecond; a stamp beyond is no nearer to one row than to another
+FARTHEST = 1 << 60  # [ns]; a stamp beyond is no nearer to one row than to another
 
 
 def sampled(imu: Imu, frames: Frames, options: PooledOptions) -> Sampled:
     """`(T, K * 6)` samples of each row, oldest first, or `(T, 6)` their mean or the last; 0 where a row has none.
 
-    A row has a sample where one lies in (hw - 1/fps, hw], and without a clock where one hung on it.
+    A row has a sample where one lies in (hw - 1/fps, hw], and without a clock where one hung on it. The samples of a
+    window are each the nearest to its step, be it after that; the last one is never after the picture.
     """
     values, sound = finite(imu.values)
     odd = int(np.count_nonzero(~sound))
@@ -41,28 +42,35 @@ def sampled(imu: Imu, frames: Frames, options: PooledOptions) -> Sampled:
 
 
 def _aligned(values: Float32, stamps: Int64, frames: Frames, options: PooledOptions, *, odd: int) -> Sampled:
-    """By stamps, ascending. Time is counted in 1/(K fps) ns from the first row on, where every target is whole."""
-    many = imu_samples(options)
-    unit = many * frames.rate_hz
-    start = int(frames.hardware_ns[frames.hardware_ns != 0][0])
-    at, rows = (_scaled(each, start, unit) for each in (stamps, frames.hardware_ns))
-    first = np.searchsorted(at, rows - many * NS_PER_S, "right")
-    after = np.searchsorted(at, rows, "right")
-    present = (after > first) & (frames.hardware_ns != 0)
+    """By stamps, ascending."""
+    hardware = frames.hardware_ns
+    first = np.searchsorted(stamps, hardware + -NS_PER_S // frames.rate_hz, "right")
+    after = np.searchsorted(stamps, hardware, "right")
+    present = (after > first) & (hardware != 0)
+    found: Float32 = np.zeros((len(frames), imu_samples(options) * IMU_AXES), np.float32)
     if options.imu_mode == "mean":
         found = _means(values, first, np.where(present, after, first))
-        residual = nearest(at + (FARTHEST + 1), rows[present] + (FARTHEST + 1)).residual_ns
+        residual = nearest(stamps, hardware[present]).residual_ns
+    elif options.imu_mode == "last":
+        last = after[present] - 1
+        found[present], residual = values[last], hardware[present] - stamps[last]
     else:
-        targets = rows[present, None] + (np.arange(many) - (many - 1)) * NS_PER_S
-        chosen = nearest(at + (FARTHEST + 1), targets.ravel() + (FARTHEST + 1))  # which takes positive stamps only
-        found, residual = np.zeros((len(frames), many * IMU_AXES), np.float32), chosen.residual_ns
-        found[present] = values[chosen.index].reshape(-1, many * IMU_AXES)
-    return _filled(found, present, odd, (residual // unit, stamps))
+        index, residual = _even_steps(stamps, hardware[present], imu_samples(options), frames.rate_hz)
+        found[present] = values[index].reshape(-1, found.shape[1])
+    return _filled(found, present, odd, (residual, stamps))
 
 
-def _scaled(stamps: Int64, start: int, unit: int) -> Int64:
-    farthest = FARTHEST // unit - NS_PER_S
-    return np.clip(stamps - start, -farthest, farthest) * unit
+def _even_steps(stamps: Int64, hardware: Int64, many: int, rate_hz: int) -> tuple[Int64, Int64]:
+    """The samples `(n, many)` nearest to even steps up to each of `(n,)` pictures, and how far off they are [ns].
+
+    A step is no whole number of nanoseconds. Which of two samples is nearer is decided by whether twice a step is past
+    their sum, and that is whole: so time is counted in halves, and steps are rounded up.
+    """
+    start = int(hardware[0]) if len(hardware) else 0
+    at, rows = (np.clip(each - start, -FARTHEST, FARTHEST) * 2 for each in (stamps, hardware))
+    targets = rows[:, None] - 2 * np.arange(many - 1, -1, -1) * NS_PER_S // (many * rate_hz)
+    chosen = nearest(at + (2 * FARTHEST + 1), targets.ravel() + (2 * FARTHEST + 1))  # which takes positive stamps only
+    return chosen.index.reshape(-1, many), chosen.residual_ns // 2
 
 
 def _hung(values: Float32, frame: Int64, frames: int, options: PooledOptions) -> tuple[Float32, Bool]:

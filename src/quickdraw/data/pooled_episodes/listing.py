@@ -15,10 +15,9 @@ from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.data.pooled_episodes.task_folders import task_folder
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.info import recognise
-from quickdraw.formats.pooled.layout import task_of
+from quickdraw.formats.pooled.layout import Layout, task_of
 from quickdraw.formats.pooled.reader import Episode
 
-INFO: Final = Path("meta", "info.json")
 RUN: Final = re.compile(r"episode_(\d{6,})(?:\.(\d{2,}))?")
 
 
@@ -118,7 +117,7 @@ def _pieces(episode: Episode, options: PooledOptions) -> int:
 def _is_task(folder: Path) -> bool:
     """Whether a folder holds a task's description, or may: what cannot be looked at must not be passed over."""
     try:
-        return (folder / INFO).is_file()
+        return Layout(folder).info.is_file()
     except PermissionError:
         return True
 

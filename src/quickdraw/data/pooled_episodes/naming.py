@@ -1,23 +1,24 @@
-"""Which feature of the dataset a column of a data file becomes, and what its dimensions are called.
+"""Which feature of the dataset a column of a data file becomes, or several, and what its dimensions are called.
 
-No name contains `image` or `/`: lerobot takes the one for pictures and parts columns of statistics at the other. A
-dimension that has a unit ends with it, for LeRobot has no other place for one.
+No name contains `image` or `/`, or ends `_is_pad`: lerobot takes the first for pictures, parts columns of statistics at
+the second, and writes over the last. A dimension that has a unit ends with it, for LeRobot has no other place for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import product
+from functools import lru_cache
+from itertools import accumulate, product
 from typing import Final
 
 from quickdraw.core.features import FeatureSpec
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.pooled_episodes.options import NEXT_STATE, PooledOptions
 from quickdraw.formats.pooled import columns
 
 OBSERVATION: Final = "observation."
 STATE, ACTION = "observation.state", "action"
-VALID: Final = "valid"  # the one dimension of a `<feature>_valid`
 WALL, HARDWARE = "wall_time_ns", "hardware_ns"
 AXES: Final = ("gx", "gy", "gz", "ax", "ay", "az")
 FORCE: Final = ("fx_mn", "fy_mn", "fz_mn")
@@ -39,6 +40,16 @@ class Kind(StrEnum):
     QUAT = "quat"
     HAND = "hand"
     PLAIN = "plain"  # a glove's pressures, and whatever else has numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A `column` that became the feature `name` of `width` numbers a row; `validity`: of some rows it has no sample."""
+
+    name: str
+    column: str
+    width: int
+    validity: bool
 
 
 def kind_of(column: str) -> Kind:
@@ -86,7 +97,13 @@ def feature_of(column: str, options: PooledOptions) -> str:
         return column.replace("slam_trajectory", "slam_pose")
     if kind is Kind.MATRIX and options.force_matrices == "sums":
         return f"{column}_sum"
-    return column.replace("image", "img").replace("/", "_")
+    return allowed(column)
+
+
+def allowed(column: str) -> str:
+    """A column's name as lerobot can do with it."""
+    name = column.replace("image", "img").replace("/", "_")
+    return f"{name.removesuffix('_is_pad')}_pad" if name.endswith("_is_pad") else name
 
 
 def cells(options: PooledOptions) -> tuple[int, int]:
@@ -100,6 +117,67 @@ def cells(options: PooledOptions) -> tuple[int, int]:
 def imu_samples(options: PooledOptions) -> int:
     """IMU samples a row."""
     return options.imu_samples if options.imu_mode == "window" else 1
+
+
+@lru_cache(maxsize=16)  # thousands of names, which are asked for with every episode
+def specs(columns: tuple[Column, ...], options: PooledOptions) -> tuple[FeatureSpec, ...]:
+    """All features of a build, in order.
+
+    `observation.state` and `action` come first, then those of columns, `<feature>_valid` right behind its feature, and
+    clocks last.
+    """
+    own = {spec.name: spec for spec in _own(columns, options)}
+    found = list[FeatureSpec]()
+    for name, members in ((STATE, options.state), (ACTION, options.action)):
+        if members == NEXT_STATE:
+            found += [replace(state, name=ACTION) for state in found]
+        elif members:
+            found.append(_composed(name, [own[each] for each in members_of(members, own, options)]))
+    clocks = [FeatureSpec(name, (name,), ("ns",), dtype="int64") for name in (HARDWARE, WALL) if options.clocks]
+    return (*found, *own.values(), *clocks)
+
+
+def _own(columns: Iterable[Column], options: PooledOptions) -> Iterator[FeatureSpec]:
+    for each in columns:
+        yield spec_of(each.column, each.width, options)
+        if each.validity:
+            yield FeatureSpec(validity(each.name), ("valid",), ("",))
+
+
+def validity(feature: str) -> str:
+    """The feature that says whether a row of another has a sample, 1, or fill, 0."""
+    return f"{feature}_valid"
+
+
+def members_of(members: Iterable[str], features: Container[str], options: PooledOptions) -> list[str]:
+    """The features that the members of a state or an action mean, each once; those that mean none are passed over."""
+    found = dict.fromkeys(resolved(member, features, options) for member in members)
+    return [name for name in found if name is not None]
+
+
+def resolved(member: str, features: Container[str], options: PooledOptions) -> str | None:
+    """The feature that is meant: by its name, or that of the column it is made from, with `observation.` or not.
+
+    None where it is none of `features`.
+    """
+    whole = (member, f"{OBSERVATION}{member}")
+    return next((name for full in whole for name in (full, feature_of(full, options)) if name in features), None)
+
+
+def _composed(name: str, parts: Sequence[FeatureSpec]) -> FeatureSpec:
+    """A feature of all dimensions of `parts`, `<part>.<dimension>`; what no normaliser may scale stays so.
+
+    Raises ValueError where one part is there twice.
+    """
+    starts = accumulate((part.width for part in parts), initial=0)
+    return FeatureSpec(
+        name=name,
+        names=tuple(f"{bare(part.name)}.{dimension}" for part in parts for dimension in part.names),
+        unit=tuple(unit for part in parts for unit in part.unit),
+        identity_dims=tuple(
+            start + at for start, part in zip(starts, parts, strict=False) for at in part.identity_dims
+        ),
+    )
 
 
 def spec_of(column: str, width: int, options: PooledOptions) -> FeatureSpec:
@@ -135,16 +213,6 @@ def width_of(column: str, options: PooledOptions) -> int | None:
         height, width = cells(options)
         return height * width * len(FORCE)
     return 16 if columns.GLOVE_VALID.fullmatch(column) else fixed.get(kind)
-
-
-def validity(feature: str) -> FeatureSpec:
-    """The feature that says whether a row of another has a sample, 1, or fill, 0."""
-    return FeatureSpec(f"{feature}_valid", (VALID,), ("",))
-
-
-def is_validity(feature: FeatureSpec) -> bool:
-    """Whether a feature is one of `validity`."""
-    return feature.names == (VALID,)
 
 
 def bare(feature: str) -> str:

@@ -22,7 +22,7 @@ class PooledOptions:
 
     target_hz: int
     cameras: tuple[str, ...] = ()
-    slots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    slots: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     hw: tuple[int, int] | None = None
     depth: Literal["none", "lossless", "copy"] = "none"
     video_mode: Literal["encode", "copy"] = "encode"

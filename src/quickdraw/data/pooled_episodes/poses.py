@@ -8,8 +8,9 @@ import numpy as np
 
 from quickdraw.core.episode import Float32
 from quickdraw.core.grid import NS_PER_S, Float64
+from quickdraw.core.rotation import rot6_from_quaternion
 from quickdraw.data.pooled_episodes.frames import Frames
-from quickdraw.data.pooled_episodes.sampled import NO_CLOCK, Sampled, displacement, finite, has_clock, none
+from quickdraw.data.pooled_episodes.sampled import NO_CLOCK, Bool, Sampled, displacement, finite, has_clock, none
 from quickdraw.formats.pooled.align import nearest
 from quickdraw.formats.pooled.series import Trajectory
 
@@ -39,17 +40,9 @@ def sampled(path: Trajectory, frames: Frames, max_gap_s: float) -> Sampled:
     return Sampled(values, present, bool(present.any()), odd, "no point near any frame", moved)
 
 
-def rot6(quaternion: Float64) -> Float64:
-    """Quaternions XYZW `(n, 4)`, of any length but 0, to `(n, 6)`: first column of the rotation matrix, then second."""
-    x, y, z, w = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
-    first = (1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w))
-    second = (2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w))
-    return np.stack([*first, *second], axis=1)
-
-
-def _poses(points: Float64) -> tuple[Float32, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+def _poses(points: Float64) -> tuple[Float32, Bool]:
     """Poses of points `(n, 7)` x y z and XYZW, and which of them are any."""
     place, sound = finite(points)
     sound &= np.linalg.norm(np.where(sound[:, None], points[:, 3:], 0.0), axis=1) >= SHORTEST
-    turned = rot6(np.where(sound[:, None], points[:, 3:], [0.0, 0.0, 0.0, 1.0]))
+    turned = rot6_from_quaternion(np.where(sound[:, None], points[:, 3:], [0.0, 0.0, 0.0, 1.0]))
     return np.concatenate([place[:, :3], turned], axis=1).astype(np.float32), sound

@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from quickdraw.core.episode import Float32
-from quickdraw.core.grid import NS_PER_S, Int64
+from quickdraw.core.grid import NS_PER_S, Int64, to_ns
 from quickdraw.core.resample import GAP_FACTOR, TOLERANCE_NS, Displacement
 from quickdraw.data.pooled_episodes.frames import Frames
+from quickdraw.data.pooled_episodes.naming import HARDWARE, WALL, Kind, kind_of
 from quickdraw.formats.pooled.clock import ClockClass
+from quickdraw.formats.pooled.data import DataFile
 
 Bool = npt.NDArray[np.bool_]
 NO_CLOCK: Final = "no clock to align it by"
+UNSOUND: Final = "nothing but its fill, and numbers that float32 does not hold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,39 @@ def of_rows(values: npt.NDArray[Any], present: Bool | None = None, *, fill: npt.
     odd = int(np.count_nonzero(~sound if present is None else present & ~sound))
     found = np.ascontiguousarray(np.where(having[:, None], found, np.asarray(fill, np.float32)))
     filled = bool(found.any() if present is None else having.any())
-    return Sampled(found, having, filled, odd)
+    return Sampled(found, having, filled, odd, UNSOUND if odd and not filled else "")
 
 
 def none(rows: int, fill: npt.NDArray[np.float32], why: str = "", odd: int = 0) -> Sampled:
     """No sample in any row."""
     return Sampled(np.tile(fill, (rows, 1)), np.zeros(rows, np.bool_), filled=False, odd=odd, why=why)
+
+
+def unfilled(column: str, width: int, frames: Frames) -> Sampled:
+    """`(T, width)` of a column that holds nothing but its fill, without reading it."""
+    found = np.zeros((len(frames), width), np.float32)
+    return Sampled(found, np.full(len(frames), not tells_samples(column)), filled=False)
+
+
+def recorded(data: DataFile, column: str, width: int, frames: Frames) -> Sampled:
+    """A column `(T, width)` whose rows are samples: gloves and their IMUs, hand poses, gripper states (contract 7.2).
+
+    Of hand poses and quaternions a row of zeros is no sample, for it tells no hand and no rotation; of pressures and
+    states it may be one. Raises Refused where the column is damaged or of another width.
+    """
+    found = data.column(column)
+    rows = data.wide(column, found[:, None] if found.ndim == 1 else found, width)[frames.rows]
+    return of_rows(rows, np.asarray(rows.any(axis=1)) if tells_samples(column) else None)
+
+
+def tells_samples(column: str) -> bool:
+    """Whether a row of zeros in a column is a row without a sample."""
+    return kind_of(column) in (Kind.HAND, Kind.QUAT)
+
+
+def clocks(frames: Frames) -> dict[str, Int64]:
+    """Both clocks of each row, `(T, 1)` int64 [ns]: the camera's as it was recorded, and the computer's since 1970."""
+    return {HARDWARE: frames.hardware_ns[:, None].copy(), WALL: to_ns(frames.wall_time_s)[:, None]}
 
 
 def has_clock(frames: Frames) -> bool:

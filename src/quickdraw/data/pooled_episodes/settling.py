@@ -1,29 +1,30 @@
 """What a build has, over all of its episodes: features, cameras, what was left out, and what people should know.
 
 An episode's plan says what its data file holds; only all of them together tell which features there are. What is
-settled goes into the build's own documents, so that it can be read back as it was.
+settled goes into the build's own documents, so that it can be read back as it was. It does not depend on the order of
+the episodes, and it goes to workers with each: so no dimension is in it by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from quickdraw.core.episode import EpisodePlan
 from quickdraw.core.features import FeatureSpec
-from quickdraw.data.pooled_episodes import naming
-from quickdraw.data.pooled_episodes.composing import composed, resolved
-from quickdraw.data.pooled_episodes.gathering import Gathered, Gathering, gathered
-from quickdraw.data.pooled_episodes.naming import ACTION, HARDWARE, STATE, WALL
+from quickdraw.data.pooled_episodes.naming import STATE, Column, Kind, allowed, bare, kind_of, resolved, specs, validity
 from quickdraw.data.pooled_episodes.options import NEXT_STATE, PooledOptions
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
 from quickdraw.formats.pooled import columns
 
 NO_ACTION: Final = "no action: the recorded one is a placeholder (+source.action=[...] or +source.action=next_state)"
 COPIED_DEPTH: Final = "depth is copied as the recorder's codes: where nothing is known it reads 100 mm, not 0"
+UNFILLED: Final = "nothing but its fill in any episode"
+NAMES: Final = "lerobot takes `image` for pictures, parts names at `/`, and writes over what ends `_is_pad`"
 
 
 class Camera(NamedTuple):
@@ -38,37 +39,43 @@ class Camera(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """All features in order, and all cameras, colour first.
+    """All columns that are features, as the contract orders them, and all cameras, colour first.
 
-    `observation.state` and `action` come first, then columns as the contract orders them, `<feature>_valid` right
-    behind its feature, and clocks last. `left_out` is column -> why it is no feature; `notes` are lines for people.
+    `left_out` is column -> why it is no feature; `notes` are lines for people.
     """
 
-    features: tuple[FeatureSpec, ...]
+    columns: tuple[Column, ...]
     cameras: tuple[Camera, ...]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
 
+    def features(self, options: PooledOptions) -> tuple[FeatureSpec, ...]:
+        """All features in order, with `options` those that it was settled with."""
+        return specs(self.columns, options)
+
 
 def settle(plans: Iterable[EpisodePlan], options: PooledOptions) -> Settled:
-    """What a build of episodes has. Raises Refused with every fault: names nobody knows, no camera, mixed widths."""
-    found = gathered(plans)
-    own, faults = _columns(found, options)
-    composing = _Composing(own, found, options)
-    state, more = composing.state()
-    faults += more
-    action, more = composing.action(state)
-    faults += more
-    faults += _cameras_missing(found, options)
+    """What a build of episodes has, which agree in their traits.
+
+    Raises Refused with every fault: columns that would be one feature, names nobody knows, no camera.
+    """
+    found = _gathered(plans)
+    made, faults = _columns(found, options)
+    known = [name for each in made for name in (each.name, *([validity(each.name)] if each.validity else []))]
+    left_out = dict(sorted(item for each in found.columns.values() for item in each.left_out()))
+    for key, members in (("source.state", options.state), ("source.action", options.action)):
+        if members and members != NEXT_STATE:
+            faults += _strangers(key, members, known, left_out, options=options)
+    if options.action == NEXT_STATE and not options.state:
+        expected = "a state, whose next one it would be"
+        faults.append(Fault(COMMAND_LINE, "source.action", NEXT_STATE, expected, option="+source.state=[...]"))
+    cameras = _cameras(found, options)
+    if found.episodes and not cameras:
+        expected = "one of colour, or depth that is asked for"
+        faults.append(Fault(COMMAND_LINE, "source.cameras", "no camera to show", expected, option="+source.depth=true"))
     if faults:
         raise Refused(faults)
-    clocks = (_clock(HARDWARE), _clock(WALL)) if options.clocks else ()
-    return Settled(
-        features=tuple(spec for spec in (state, action) if spec) + tuple(own.values()) + clocks,
-        cameras=_cameras(found, options),
-        left_out={each.column: each.reason for each in found.columns.values() if not each.filled},
-        notes=tuple(_notes(found, options)),
-    )
+    return Settled(tuple(made), cameras, left_out, tuple(_notes(found, left_out, options)))
 
 
 def as_document(settled: Settled) -> dict[str, Any]:
@@ -82,107 +89,141 @@ def of_document(document: Mapping[str, Any]) -> Settled:
     return msgspec.convert(dict(document), Settled)
 
 
-def _columns(found: Gathering, options: PooledOptions) -> tuple[dict[str, FeatureSpec], list[Fault]]:
-    """Features made of columns, by name and in order, each followed by its validity."""
-    specs, faults = dict[str, FeatureSpec](), list[Fault]()
-    ordered = sorted((each for each in found.columns.items() if each[1].filled), key=lambda each: _order(each[1]))
-    for name, held in ordered:
+@dataclass(slots=True)
+class _Gathered:
+    """One feature over all episodes.
+
+    `columns` are those it is made from, each with the first episode by key that has it, `filled` those that hold more
+    than fill, with the first where they do, and `whys` why one does not. `widths` counts episodes by how wide it is in
+    them; `width` is that where it is filled. `missing` counts rows, `odd` samples.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    filled: dict[str, str] = field(default_factory=dict)
+    whys: dict[str, tuple[str, str]] = field(default_factory=dict)
+    widths: Counter[int] = field(default_factory=Counter)
+    width: int = 0
+    missing: int = 0
+    odd: int = 0
+
+    @property
+    def column(self) -> str:
+        """The column it is made from, a filled one where there is one."""
+        return min(self.filled or self.columns)
+
+    def is_missing(self, episodes: int) -> bool:
+        """Whether any row has no sample, or any of `episodes` lacks it, or has it empty and of another width."""
+        return self.missing > 0 or self.widths[self.width] < episodes
+
+    def take(self, key: str, held: Mapping[str, Any]) -> None:
+        """Count what the episode `key` holds of it."""
+        column = held["column"]
+        self.columns[column] = min(key, self.columns.get(column, key))
+        if held["filled"]:
+            self.filled[column] = min(key, self.filled.get(column, key))
+            self.width = held["width"]
+        if "why" in held:
+            why = (key, held["why"])
+            self.whys[column] = min(why, self.whys.get(column, why))
+        self.widths[held["width"]] += 1
+        self.missing += held["missing"]
+        self.odd += held.get("odd", 0)
+
+    def left_out(self) -> Iterator[tuple[str, str]]:
+        """Its columns that are filled in no episode, and why."""
+        for column in self.columns.keys() - self.filled.keys():
+            yield column, self.whys[column][1] if column in self.whys else UNFILLED
+
+    def faults(self, name: str) -> Iterator[Fault]:
+        """Several columns that would be one feature, each of another episode."""
+        several = sorted(each for each in self.columns.items() if kind_of(each[0]) is not Kind.OLD_POSE)
+        if len(several) > 1:
+            found = " and ".join(f"{column} in {key}" for column, key in several)
+            yield self.fault(name, found, "one column of that name in all episodes")
+
+    def fault(self, name: str, found: str, expected: str) -> Fault:
+        """A fault of it, which is no single episode's."""
+        return Fault("source", name, found, expected, option="+source.exclude_globs=[...]")
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """All features and cameras of `episodes` plans; of a camera what the first episode by key that has it says."""
+
+    episodes: int = 0
+    columns: dict[str, _Gathered] = field(default_factory=dict)
+    cameras: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+
+
+def _gathered(plans: Iterable[EpisodePlan]) -> _Gathering:
+    """What the plans hold, one after another, in whichever order."""
+    found = _Gathering()
+    for plan in plans:
+        found.episodes += 1
+        key = str(plan.key)
+        for name, held in plan.holds["columns"].items():
+            found.columns.setdefault(name, _Gathered()).take(key, held)
+        for name, camera in plan.holds["cameras"].items():
+            if name not in found.cameras or key < found.cameras[name][0]:
+                found.cameras[name] = key, camera
+    return found
+
+
+def _columns(found: _Gathering, options: PooledOptions) -> tuple[list[Column], list[Fault]]:
+    """The columns that are features, in order."""
+    made, faults = list[Column](), list[Fault]()
+    filled = {name: each for name, each in found.columns.items() if each.filled}
+    for name, held in sorted(filled.items(), key=lambda item: (columns.order(item[1].column), item[0])):
         faults += held.faults(name)
-        spec = naming.spec_of(held.column, held.width, options)
-        specs[name] = spec
-        if held.missing or held.lacking(found.episodes):
-            valid = naming.validity(name)
-            if valid.name in found.columns and found.columns[valid.name].filled:
-                faults.append(held.fault(name, f"a column {valid.name} of its own", "its name free to tell samples by"))
-            specs[valid.name] = valid
-    if options.state and STATE in specs:
-        taken = found.columns[STATE].fault(STATE, "a column of that name", "its name free for +source.state")
+        missing, valid = held.is_missing(found.episodes), validity(name)
+        if missing and valid in filled:
+            faults.append(held.fault(name, f"a column {valid} of its own", "its name free to tell samples by"))
+        made.append(Column(name, held.column, held.width, missing))
+    if options.state and STATE in filled:
+        taken = filled[STATE].fault(STATE, "a column of that name", "its name free for +source.state")
         faults.append(taken)
-    return specs, faults
+    return made, faults
 
 
-def _order(held: Gathered) -> tuple[int, str]:
-    return columns.order(held.column)
+def _strangers(
+    key: str, members: Iterable[str], known: Collection[str], left_out: Mapping[str, str], *, options: PooledOptions
+) -> Iterator[Fault]:
+    """Members of a state or an action that mean no feature, or one that is in it already."""
+    had = set[str]()
+    for member in members:
+        name = resolved(member, known, options)
+        if name in had:
+            yield Fault(COMMAND_LINE, key, f"{member} twice", "each feature once", option=f"+{key}=[...]")
+        elif name is None:
+            why = next((why for column, why in left_out.items() if member in (column, bare(column))), None)
+            said = f"{member}, which was left out ({why})" if why else member
+            names = ", ".join(map(bare, known)) or "none, for no column was filled"
+            yield Fault(COMMAND_LINE, key, said, f"features: {names}", option=f"+{key}=[...]")
+        else:
+            had.add(name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Composing:
-    """State and action of the features of `own`, as `options` ask for them: a feature, and what is wrong with it."""
-
-    own: Mapping[str, FeatureSpec]
-    found: Gathering
-    options: PooledOptions
-
-    def state(self) -> tuple[FeatureSpec | None, list[Fault]]:
-        return self._composed(STATE, self.options.state, "source.state")
-
-    def action(self, state: FeatureSpec | None) -> tuple[FeatureSpec | None, list[Fault]]:
-        wanted = self.options.action
-        if wanted is None:
-            return None, []
-        if wanted != NEXT_STATE:
-            return self._composed(ACTION, tuple(wanted), "source.action")
-        if not self.options.state:
-            expected = "a state, whose next one it would be"
-            return None, [Fault(COMMAND_LINE, "source.action", NEXT_STATE, expected, option="+source.state=[...]")]
-        if state is None:
-            return None, []  # what is wrong with the state was said
-        return FeatureSpec(ACTION, state.names, state.unit, state.identity_dims), []
-
-    def _composed(self, name: str, members: tuple[str, ...], key: str) -> tuple[FeatureSpec | None, list[Fault]]:
-        parts, faults = list[FeatureSpec](), list[Fault]()
-        for member in members:
-            part = resolved(member, self.own, self.options)
-            if part is None:
-                faults.append(self._unknown(member, key))
-            elif part in parts:
-                expected = "each feature once"
-                faults.append(Fault(COMMAND_LINE, key, f"{member} twice", expected, option=f"+{key}=[...]"))
-            else:
-                parts.append(part)
-        return (composed(name, parts) if parts else None), faults
-
-    def _unknown(self, member: str, key: str) -> Fault:
-        dropped = {each.column: each.reason for each in self.found.columns.values() if not each.filled}
-        why = next((why for column, why in dropped.items() if member in (column, naming.bare(column))), None)
-        said = f"{member}, which was left out ({why})" if why else member
-        known = ", ".join(naming.bare(name) for name in self.own) or "none, for no column was filled"
-        return Fault(COMMAND_LINE, key, said, f"features: {known}", option=f"+{key}=[...]")
-
-
-def _cameras_missing(found: Gathering, options: PooledOptions) -> list[Fault]:
-    if not found.episodes or _cameras(found, options):
-        return []
-    expected = "one of colour, or depth that is asked for"
-    return [Fault(COMMAND_LINE, "source.cameras", "no camera to show", expected, option="+source.depth=true")]
-
-
-def _cameras(found: Gathering, options: PooledOptions) -> tuple[Camera, ...]:
+def _cameras(found: _Gathering, options: PooledOptions) -> tuple[Camera, ...]:
     shown = [
         Camera(name, each["kind"], each["height_px"], each["width_px"], each.get("stream"))
-        for name, each in found.cameras.items()
+        for name, (_, each) in found.cameras.items()
         if each["kind"] == "rgb" or options.depth != "none"
     ]
     return tuple(sorted(shown, key=lambda camera: (camera.kind == "depth", camera.name)))
 
 
-def _clock(name: str) -> FeatureSpec:
-    return FeatureSpec(name, (name,), ("ns",), dtype="int64")
-
-
-def _notes(found: Gathering, options: PooledOptions) -> Iterable[str]:
+def _notes(found: _Gathering, left_out: Mapping[str, str], options: PooledOptions) -> Iterator[str]:
     if options.action is None:
         yield NO_ACTION
     if options.depth == "copy":
         yield COPIED_DEPTH
     reasons: dict[str, list[str]] = {}
-    for each in found.columns.values():
-        if not each.filled:
-            reasons.setdefault(each.reason, []).append(each.column)
+    for column, why in left_out.items():
+        reasons.setdefault(why, []).append(column)
     for why, names in reasons.items():
-        yield f"left out: {', '.join(sorted(names))} ({why})"
-    for name, each in found.columns.items():
+        yield f"left out: {', '.join(names)} ({why})"
+    for name, each in sorted(found.columns.items()):
         if each.filled and each.odd:
             yield f"{name}: {each.odd} samples hold numbers that are not finite, and count as none"
-        if each.filled and ("image" in each.column or "/" in each.column):
-            yield f"{each.column} is called {name}: lerobot takes `image` for pictures, and parts names at `/`"
+        if each.filled and allowed(each.column) != each.column:
+            yield f"{each.column} is called {name}: {NAMES}"

@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.errors import Fault, VideoError
-from quickdraw.formats.campaign.films import film_faults
 from quickdraw.formats.pooled.depth import FULL_RANGE, DepthVideo, depth_in
-from quickdraw.formats.pooled.layout import EXTENSIONS
 from quickdraw.formats.pooled.reader import Kind
 from quickdraw.formats.pooled.scan import EpisodeFiles
-from quickdraw.video.container import ContainerHeader, read_header
+from quickdraw.video.container import ContainerHeader
 from quickdraw.video.copying import CopiedStream, read_stream
 from quickdraw.video.cut_off import refuse_cut
-from quickdraw.video.probing import counts, streams
+from quickdraw.video.depth_encoding import LEAST_PX
+from quickdraw.video.films import film_faults
+from quickdraw.video.probing import streams
+from quickdraw.video.times import Times, times_of
 
 RATE_TOLERANCE: Final = 0.005  # of the frames a second a file tells, for it tells them as a quotient of ticks
 UNITE: Final = "+source.slots.<name>=[a,b]"
@@ -29,10 +32,11 @@ UNITE: Final = "+source.slots.<name>=[a,b]"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A camera of an episode: what is in its file, in which stream of it, and how many pictures that has.
+    """A camera of an episode: what is in its file, in which stream of it, and when its pictures are shown.
 
-    `rate_hz` is 0 where the file does not tell. `codes_range` is the colour range of depth in logarithmic codes, else
-    "". `copied` are the facts of a stream that is to be copied, None where it is decoded; `header` is an mp4's.
+    `times` are none where the camera is not shown. `rate_hz` is 0 where the file does not tell. `codes_range` is the
+    colour range of depth in logarithmic codes, else "". `copied` are the facts of a stream that is to be copied, None
+    where it is decoded; `header` is an mp4's.
     """
 
     camera: str
@@ -43,10 +47,15 @@ class Shown:
     height_px: int
     width_px: int
     rate_hz: float
-    pictures: int
+    times: Times
     codes_range: str = ""
     copied: CopiedStream | None = None
     header: ContainerHeader | None = None
+
+    @property
+    def pictures(self) -> int:
+        """How many it has."""
+        return len(self.times)
 
 
 def slots_of(files: EpisodeFiles, options: PooledOptions, where: str, root: Path) -> tuple[list[Shown], list[Fault]]:
@@ -55,7 +64,7 @@ def slots_of(files: EpisodeFiles, options: PooledOptions, where: str, root: Path
     Headers are read and no picture is decoded.
     """
     shown, faults = list[Shown](), list[Fault]()
-    for slot, paths in playable(files).items():
+    for slot, paths in files.playable().items():
         camera = camera_of(slot, options.slots)
         if options.cameras and camera not in options.cameras:
             continue
@@ -84,12 +93,6 @@ def camera_of(slot: str, united: Mapping[str, Sequence[str]]) -> str:
     return next((camera for camera, slots in united.items() if slot in slots), slot)
 
 
-def playable(files: EpisodeFiles) -> dict[str, list[Path]]:
-    """The videos of each slot; what else lies beside them under the episode's name is passed over."""
-    found = {slot: [path for path in paths if path.suffix[1:] in EXTENSIONS] for slot, paths in files.videos.items()}
-    return {slot: paths for slot, paths in found.items() if paths}
-
-
 def _name_faults(slot: str, paths: Sequence[Path], where: str) -> list[Fault]:
     if not slot.isprintable():  # so is half a character, as a name that is no UTF-8 is read
         found = ascii(slot)
@@ -104,9 +107,7 @@ def _name_faults(slot: str, paths: Sequence[Path], where: str) -> list[Fault]:
 
 def _probed(camera: str, slot: str, path: Path, options: PooledOptions) -> Shown:
     """Raises VideoError, OSError."""
-    header = read_header(path) if _is_mp4(path) else None  # which finds an mp4 that is cut off
-    if header is None:
-        refuse_cut(path)
+    header = refuse_cut(path)
     found = streams(path)
     depth = depth_in(path, found)
     if depth is not None:
@@ -122,7 +123,7 @@ def _probed(camera: str, slot: str, path: Path, options: PooledOptions) -> Shown
         height_px=facts.height,
         width_px=facts.width,
         rate_hz=facts.fps,
-        pictures=copied.pictures if copied else _count(path, facts.index, header),
+        times=copied.times if copied else times_of(path, facts.index, header),
         copied=copied,
         header=header,
     )
@@ -142,23 +143,11 @@ def _depth(
         height_px=depth.height,
         width_px=depth.width,
         rate_hz=depth.fps,
-        pictures=copied.pictures if copied else _count(depth.path, depth.index, header) if wanted else 0,
+        times=copied.times if copied else times_of(depth.path, depth.index, header) if wanted else Times(np.zeros(0)),
         codes_range=depth.color_range if depth.kind == "log12" else "",
         copied=copied,
         header=header,
     )
-
-
-def _count(path: Path, stream: int, header: ContainerHeader | None) -> int:
-    """Pictures of a stream: of an mp4 by its own table, which costs no time; else the file is read through."""
-    if stream == 0 and header is not None and header.samples.count and not header.is_fragmented:
-        return header.samples.count
-    return counts(path)[stream]
-
-
-def _is_mp4(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(8)[4:] == b"ftyp"
 
 
 def _file_faults(shown: Shown, options: PooledOptions, where: str) -> Iterator[Fault]:
@@ -170,6 +159,10 @@ def _file_faults(shown: Shown, options: PooledOptions, where: str) -> Iterator[F
     if shown.codes_range not in ("", FULL_RANGE):
         found = f"depth codes of colour range {shown.codes_range}, which may have been scaled"
         yield Fault(where, shown.slot, found, "full range (pc)", path=path)
+    if shown.kind == "depth" and options.depth == "lossless" and min(shown.height_px, shown.width_px) < LEAST_PX:
+        found = f"depth of {shown.height_px}x{shown.width_px} (height x width)"
+        expected = f"at least {LEAST_PX}x{LEAST_PX}, for x265 takes no smaller ones"
+        yield Fault(where, shown.slot, found, expected, path=path, option="+source.depth=false")
     if shown.header is not None:
         yield from film_faults(where, shown.header, None)
 
@@ -195,7 +188,7 @@ def _camera_faults(
         found = f"{' and '.join(each.slot for each in both)} of one episode"
         option = f"+source.slots.{camera}=[...]"
         yield Fault(where, camera, found, "one slot an episode", path=str(both[0].path), option=option)
-    slots = sorted(playable(files))
+    slots = sorted(files.playable())
     bad = {camera_of(slot, options.slots) for slot in slots if any(fault.field in (slot, "slot") for fault in known)}
     missing = [name for name in options.cameras if name not in cameras and name not in bad]
     there = ", ".join(slots) or "none"

@@ -7,7 +7,7 @@ features a dataset has: those are settled when all are planned, and a source tha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
@@ -19,12 +19,12 @@ import numpy.typing as npt
 from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, FileStamp, FramePlan, Rejected
 from quickdraw.core.features import FeatureSpec
 from quickdraw.data.pooled_episodes import features, listing
+from quickdraw.data.pooled_episodes.episode_plan import pictures_of
 from quickdraw.data.pooled_episodes.frames import Frames, keep, read_keys, take
 from quickdraw.data.pooled_episodes.listing import TaskEpisodes, number_and_piece, root_of
 from quickdraw.data.pooled_episodes.options import PooledOptions
-from quickdraw.data.pooled_episodes.planned import pictures_of
-from quickdraw.data.pooled_episodes.planning import Planner
-from quickdraw.data.pooled_episodes.settling import Settled
+from quickdraw.data.pooled_episodes.planner import Planner
+from quickdraw.data.pooled_episodes.settling import Settled, settle
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder, task_folder
 from quickdraw.errors import Fault, Refused, VideoError, Words
 from quickdraw.formats.pooled.depth import open_depth
@@ -33,7 +33,7 @@ from quickdraw.formats.pooled.reader import Episode
 from quickdraw.formats.pooled.row_tables import is_shard, read_table
 from quickdraw.formats.pooled.scan import EpisodeFiles
 
-PLAN_VERSION = 1  # raised when the same recording is planned otherwise than before
+PLAN_VERSION = 2  # raised when the same recording is planned otherwise than before
 COMPOSING = ("clocks", "state", "action")  # options that only rows depend on, and no plan
 SAMPLING = ("max_gap_s", "imu_mode", "imu_samples", "force_matrices")  # options that both depend on
 LEFT_ALONE = "a source left alone while it is built"
@@ -50,7 +50,7 @@ class PooledEpisodes:
     processor = "pooled_episodes"
     version = 1  # raised when the same recording becomes other rows than before
     robot_type = "pooled_episodes"
-    words = Words("task", "episode")
+    words = Words("task", "episode", "task/episode_000012")
 
     @property
     def rate_hz(self) -> int:
@@ -60,7 +60,7 @@ class PooledEpisodes:
     @property
     def features(self) -> tuple[FeatureSpec, ...]:
         """What a row has besides pictures; none before it is settled."""
-        return self.settled.features if self.settled else ()
+        return self.settled.features(self.options) if self.settled else ()
 
     @property
     def cameras(self) -> tuple[str, ...]:
@@ -84,17 +84,16 @@ class PooledEpisodes:
         return {"version": PLAN_VERSION, "options": self._options(lambda name: name not in COMPOSING)}
 
     def reading(self) -> Mapping[str, Any]:
-        """How samples become rows, and the features those are put together to."""
+        """How samples become rows, and which features these are; what their dimensions are called is no matter."""
         options = self._options(lambda name: name in (*SAMPLING, *COMPOSING))
-        return {"options": options, "features": _plain([asdict(each) for each in self.features])}
+        return {"options": options, "features": {each.name: [each.dtype, each.width] for each in self.features}}
 
     def _options(self, wanted: Callable[[str], bool]) -> dict[str, Any]:
         return {name: _plain(value) for name, value in asdict(self.options).items() if wanted(name)}
 
-    def about(self) -> Mapping[str, Any]:
-        """Which columns were left out and why, and which slots were united."""
-        left_out = dict(self.settled.left_out) if self.settled else {}
-        return {"left_out": left_out, "slots": {name: list(slots) for name, slots in self.options.slots.items()}}
+    def settled_by(self, plans: Iterable[EpisodePlan]) -> PooledEpisodes:
+        """The same with what these episodes come to, whatever it was settled by. Raises Refused."""
+        return replace(self, settled=settle(plans, self.options))
 
     def notes(self) -> tuple[str, ...]:
         """What was found when features were settled."""
@@ -158,9 +157,9 @@ class PooledEpisodes:
     def frame_plan(self, plan: EpisodePlan, camera: str) -> FramePlan | DepthPlan:
         """Which picture of the camera's file each row shows. Raises Refused; VideoError where the file is damaged."""
         frames = self._frames(plan, self._episode(plan.key))
-        path, pictures = self.path(plan.key, plan.videos[camera]), plan.provenance["pictures"][camera]
-        kind = plan.holds["cameras"][camera]["kind"]
-        index = pictures_of(kind, frames, plan.provenance["depth_starts_at_row"].get(camera, 0))
+        path, held = self.path(plan.key, plan.videos[camera]), plan.holds["cameras"][camera]
+        kind, pictures = held["kind"], int(held["pictures"])
+        index = pictures_of(kind, frames, int(held["starts"]))
         index.setflags(write=False)
         if kind == "rgb":
             return FramePlan(path, index, pictures)

@@ -14,6 +14,7 @@ from pathlib import Path
 from quickdraw.core.fingerprint import fingerprint
 from quickdraw.errors import Refused
 from quickdraw.formats.pooled.info import Info, recognise
+from quickdraw.formats.pooled.layout import Layout
 from quickdraw.formats.pooled.scan import EpisodeFiles, scan
 from quickdraw.formats.pooled.tasks import read_tasks
 
@@ -78,7 +79,7 @@ def _watched(root: Path) -> tuple[str, ...]:
     folders = [root / "data", root / "videos"]
     chunks = [chunk for folder in folders for chunk in _folders(folder)]
     slots = [slot for chunk in chunks if chunk.parent.name == "videos" for slot in _folders(chunk)]
-    documents = [root / "meta" / "info.json", root / "meta" / "tasks.jsonl"]
+    documents = [Layout(root).info, Layout(root).tasks]
     return tuple(map(str, (*documents, *folders, *chunks, *slots)))
 
 

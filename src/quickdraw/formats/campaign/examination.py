@@ -12,13 +12,13 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.formats.campaign import layout
 from quickdraw.formats.campaign.acceptance import Acceptance
 from quickdraw.formats.campaign.checks import camera_faults, camera_warnings, metadata_faults, metadata_warnings
-from quickdraw.formats.campaign.films import film_faults, read_film
 from quickdraw.formats.campaign.health import Vitals, health_faults, health_warnings
 from quickdraw.formats.campaign.layout import CAMERAS
 from quickdraw.formats.campaign.reader import Arm, Controller, RunInfo, RunReader
 from quickdraw.formats.campaign.records import FrameTimes
 from quickdraw.formats.campaign.timing import Timeline, coverage_faults, gap_faults, window_faults
 from quickdraw.video.container import ContainerHeader
+from quickdraw.video.films import film_faults, read_film
 
 
 @dataclass(frozen=True, slots=True)

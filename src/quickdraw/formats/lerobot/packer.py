@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from quickdraw.core.episode import Float32
+from quickdraw.core.episode import Rows
 from quickdraw.core.normalization import pinned
 from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.json_document import write_json
@@ -34,12 +34,12 @@ class PackedEpisode(Protocol):
         """Number of rows, T."""
         ...
 
-    def rows(self) -> Mapping[str, Float32]:
+    def rows(self) -> Rows:
         """Feature name -> `(T, D)`, in the feature's dtype."""
         ...
 
     def picture_statistics(self, camera: str) -> Statistics:
-        """Statistics of the clip's sampled pictures, `(3,)` each, in [0, 1]."""
+        """Statistics of the clip's sampled pictures: of colour `(3,)` each, in [0, 1], of depth `(1,)`, in mm."""
         ...
 
 
@@ -101,7 +101,7 @@ def _video_columns(spec: DatasetSpec, camera: str, place: Place, frames: int) ->
     return {f"videos/{spec.video_key(camera)}/{name}": value for name, value in {**indices, **seconds}.items()}
 
 
-def _table(spec: DatasetSpec, rows: Mapping[str, Float32], books: Mapping[str, np.ndarray[Any, Any]]) -> pa.Table:
+def _table(spec: DatasetSpec, rows: Rows, books: Mapping[str, np.ndarray[Any, Any]]) -> pa.Table:
     arrow = schema.data_schema(spec.features)
     columns = []
     for f in spec.features:
@@ -114,7 +114,7 @@ def _table(spec: DatasetSpec, rows: Mapping[str, Float32], books: Mapping[str, n
 def _episode_statistics(
     plan: SplitPlan,
     episode: PackedEpisode,
-    rows: Mapping[str, Float32],
+    rows: Rows,
     books: Mapping[str, np.ndarray[Any, Any]],
 ) -> dict[str, Statistics]:
     """The episode's own statistics, by feature."""

@@ -14,7 +14,7 @@ import numpy as np
 from quickdraw.core.grid import Int64
 from quickdraw.errors import QuickdrawError
 from quickdraw.formats.pooled import columns
-from quickdraw.formats.pooled.clock import ClockClass, classify
+from quickdraw.formats.pooled.clock import ClockClass, classify, steps_back
 from quickdraw.formats.pooled.data import DataFile
 
 type Side = Literal["left", "right"]
@@ -132,7 +132,7 @@ def _usable(hardware_ns: Int64) -> Int64:
         raise NotAlignable(f"no {HARDWARE}: every row's is 0")
     if kind is ClockClass.TRUNC32:
         raise NotAlignable(f"{HARDWARE} cut to 32 bits: it wraps every 4.295 s")
-    back = np.flatnonzero(hardware_ns[1:] < hardware_ns[:-1])
+    back = steps_back(hardware_ns)
     if len(back):
-        raise NotAlignable(f"{HARDWARE} steps back at row {back[0] + 1}")
+        raise NotAlignable(f"{HARDWARE} steps back at row {back[0]}")
     return hardware_ns

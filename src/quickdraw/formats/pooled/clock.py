@@ -47,15 +47,24 @@ def unwrap32(hardware_ns: Int64) -> Int64:
     return found
 
 
+def steps_back(hardware_ns: Int64) -> Int64:
+    """The rows whose stamp is before that of the last stamped row before them, of `(T,)` int64 [ns]; 0 is no stamp."""
+    stamped = np.flatnonzero(hardware_ns)
+    stamps = hardware_ns[stamped]
+    return stamped[1:][stamps[1:] < stamps[:-1]].astype(np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Fold:
     """Which rows stand for the frames of an episode.
 
-    `keep` `(F,)` int64 is the row of each frame: the first of those that share its number. `rows_per_frame` is the
-    most rows of one frame. Where rows of one frame differ in a stamp, `agrees` is False and `keep` is every row.
+    `keep` `(F,)` int64 is the row of each frame: the first of those that share its number. `first` `(T,)` int64 is that
+    row for each row. `rows_per_frame` is the most rows of one frame. Where rows of one frame differ in a stamp,
+    `agrees` is False and `keep` is every row.
     """
 
     keep: Int64
+    first: Int64
     rows_per_frame: int
     agrees: bool
 
@@ -68,10 +77,10 @@ def fold(frame_index: Int64, timestamp: npt.NDArray[Any], hardware_ns: Int64) ->
     """
     _, first, frame, rows = np.unique(frame_index, return_index=True, return_inverse=True, return_counts=True)
     most = int(rows.max(initial=0))
-    leader = first[frame]
+    leader = first[frame].astype(np.int64)
     agrees = bool(((timestamp == timestamp[leader]) & (hardware_ns == hardware_ns[leader])).all())
     keep = np.sort(first) if agrees else np.arange(len(frame_index))
-    return Fold(keep.astype(np.int64), most, agrees or most < 2)
+    return Fold(keep.astype(np.int64), leader, most, agrees or most < 2)
 
 
 def imu_rows(hardware_ns: Int64, ts_ns: Int64, *, first_window_ns: int | None = None) -> Int64:

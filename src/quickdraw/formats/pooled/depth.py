@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from quickdraw.core.depth import Codes, Depth
 from quickdraw.errors import VideoError
-from quickdraw.formats.pooled.depth_codes import Codes, Depth, metric
+from quickdraw.formats.pooled.depth_codes import metric
 from quickdraw.video.cut_off import refuse_cut
 from quickdraw.video.decoding import as_gray, pictures
 from quickdraw.video.probing import StreamFacts, streams

@@ -12,12 +12,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.uint16]
-Depth = npt.NDArray[np.uint16]
+from quickdraw.core.depth import CODES, TOP_CODE, Codes, Depth
 
 MIN_MM: Final = 100.0
 MAX_MM: Final = 5000.0
-TOP_CODE: Final = 4095
 INVALID_BELOW: Final = 128  # 113 mm, nearer than any of the cameras sees
 
 
@@ -57,6 +55,6 @@ def _code_of_mm() -> Codes:
 @functools.cache
 def _metric_of_code(invalid_below: int) -> Depth:
     """`(4096,)`."""
-    depth_mm: npt.NDArray[np.float64] = np.exp(np.log(MIN_MM) + np.arange(TOP_CODE + 1) / _step())
+    depth_mm: npt.NDArray[np.float64] = np.exp(np.log(MIN_MM) + np.arange(CODES) / _step())
     depth_mm[:invalid_below] = 0
     return np.rint(depth_mm).astype(np.uint16)

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from quickdraw.formats.pooled.arrow_arrays import is_list
 from quickdraw.formats.pooled.data import DataFile
-from quickdraw.formats.pooled.force_matrix import VALUES
 from quickdraw.formats.pooled.parquet_files import UNREADABLE, check_chunks, opened, why
 
 
@@ -43,31 +41,6 @@ def fillings(data: DataFile, names: Sequence[str]) -> Mapping[str, Filling]:
             return {name: _filling(file.metadata, kinds[name], leaves[name]) for name in names}
     except UNREADABLE as error:
         raise data.refusal(", ".join(names), f"unreadable ({why(error)})", "a sound column") from error
-
-
-def whole_matrices(data: DataFile, column: str, stamps: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
-    """Which rows hold a whole matrix and its stamp, `(T,)` bool; `stamps` `(T,)` int64 [ns] are the column's.
-
-    No matrix is decoded: where the footer counts as many numbers as the stamps promise, they are believed, and else
-    the lengths of the lists are read. Raises Refused where the column is damaged.
-    """
-    stamped = stamps > 0
-    filling = fillings(data, [column])[column]
-    if filling.numbers == int(stamped.sum()) * VALUES and filling.bare == int((~stamped).sum()):
-        return stamped
-    pieces = [_lengths(data, column, batch.column(column)) for batch in data.batches([column])]
-    lengths = np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
-    if len(lengths) != len(stamps):
-        raise data.refusal(column, f"{len(lengths)} rows", f"{len(stamps)}, as there were a moment ago")
-    return stamped & (lengths == VALUES)
-
-
-def _lengths(data: DataFile, column: str, cells: Any) -> Any:
-    if cells.null_count:
-        raise data.refusal(column, f"{cells.null_count} nulls", "lists without nulls")
-    if pa.types.is_fixed_size_list(cells.type):
-        return np.full(len(cells), cells.type.list_size, np.int64)
-    return np.diff(np.asarray(np.from_dlpack(cells.offsets)).astype(np.int64))
 
 
 def _filling(footer: Any, kind: Any, leaves: Sequence[int]) -> Filling:

@@ -11,13 +11,16 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from quickdraw.core.grid import Int64
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.arrow_arrays import is_list, joined, joined_ragged
 from quickdraw.formats.pooled.columns import MATRIX
 from quickdraw.formats.pooled.data import DataFile
-from quickdraw.formats.pooled.force_matrix import DIFFERENCES, RAW, Float32, decode
+from quickdraw.formats.pooled.fillings import fillings
+from quickdraw.formats.pooled.force_matrix import DIFFERENCES, RAW, VALUES, Float32, decode
 from quickdraw.formats.pooled.info import Info, is_scale
 from quickdraw.formats.pooled.rows import EpisodeRow
 
@@ -136,6 +139,23 @@ def samples(data: DataFile, column: str, *, scale: int) -> Iterator[MatrixSample
     yield from opened(data, column).samples(scale)
 
 
+def whole_matrices(data: DataFile, column: str, stamps: Int64) -> npt.NDArray[np.bool_]:
+    """Which rows hold a whole matrix and its stamp, `(T,)`; `stamps` `(T,)` int64 [ns] are the column's.
+
+    No matrix is decoded: where the footer counts as many numbers as the stamps promise, they are believed, and else
+    the lengths of the lists are read. Raises Refused where the column is damaged.
+    """
+    stamped = np.asarray(stamps > 0)
+    filling = fillings(data, [column])[column]
+    if filling.numbers == int(stamped.sum()) * VALUES and filling.bare == int((~stamped).sum()):
+        return stamped
+    pieces = [_lengths(data, column, batch.column(column)) for batch in data.batches([column])]
+    lengths = np.concatenate(pieces) if pieces else np.zeros(0, np.int64)
+    if len(lengths) != len(stamps):
+        raise data.refusal(column, f"{len(lengths)} rows", f"{len(stamps)}, as there were a moment ago")
+    return np.asarray(stamped & (lengths == VALUES))
+
+
 def value_type(data: DataFile, column: str) -> Any:
     """The Arrow type of a matrix column's values. Raises Refused where there is no such column, or it is no list."""
     kind = data.types.get(column)
@@ -149,6 +169,14 @@ def _value_type(data: DataFile, column: str, kind: Any) -> Any:
     if not is_list(kind):
         raise _refusal(column, f"type {kind}", "a list of int16 or float32", data)
     return kind.value_type
+
+
+def _lengths(data: DataFile, column: str, cells: Any) -> Int64:
+    if cells.null_count:
+        raise data.refusal(column, f"{cells.null_count} nulls", "lists without nulls")
+    if pa.types.is_fixed_size_list(cells.type):
+        return np.full(len(cells), cells.type.list_size, np.int64)
+    return np.asarray(np.diff(np.asarray(np.from_dlpack(cells.offsets)).astype(np.int64)))
 
 
 def _entry(described: Mapping[str, Any], column: str) -> Mapping[str, Any]:

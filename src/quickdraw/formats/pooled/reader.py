@@ -12,7 +12,7 @@ read again, which must be the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.depth import Depth
 from quickdraw.core.grid import Float64
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled import clock, columns, journal, matrices, series
@@ -27,7 +28,6 @@ from quickdraw.formats.pooled.align import Side
 from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.depth import open_depth
 from quickdraw.formats.pooled.info import Info, recognise
-from quickdraw.formats.pooled.layout import EXTENSIONS
 from quickdraw.formats.pooled.matrices import MatrixSample, Opened, ScaleSource
 from quickdraw.formats.pooled.rows import EpisodeRow, read_row
 from quickdraw.formats.pooled.scan import EpisodeFiles, scan
@@ -35,7 +35,6 @@ from quickdraw.video.decoding import Rgb, as_rgb, pictures
 from quickdraw.video.probing import counts, streams
 
 type Kind = Literal["rgb", "depth"]
-type Depth = npt.NDArray[np.uint16]
 
 PATIENCE_S = 2.0  # for a recorder that has begun to replace an episode; it needs milliseconds
 PAUSE_S = 0.01
@@ -83,10 +82,10 @@ class Episode:
 
         Only mp4 and mkv files are videos; what else lies beside them under the episode's name is passed over.
         """
-        faults = [fault for paths in self._playable().values() for fault in self._two(paths)]
+        faults = [fault for paths in self.files.playable().values() for fault in self._two(paths)]
         if faults:
             raise Refused(faults)
-        return {slot: _probed(slot, paths[0]) for slot, paths in self._playable().items()}
+        return {slot: _probed(slot, paths[0]) for slot, paths in self.files.playable().items()}
 
     def frames(self, slot: str) -> Iterator[Rgb]:
         """The pictures of a colour slot in order, each `(H, W, 3)` uint8 RGB; picture k is that of frame k.
@@ -119,8 +118,22 @@ class Episode:
 
     def scale(self, column: str) -> tuple[int, ScaleSource]:
         """Steps a mN of a matrix column, and who says so. Raises Refused as `matrices` does."""
-        _, scale, source = self._opened(column)
-        return scale, source
+        return self.scales([column])[column]
+
+    def scales(self, names: Sequence[str]) -> dict[str, tuple[int, ScaleSource]]:
+        """`scale` of several columns, by their types in the footer; no matrix is read. Raises Refused as `scale`."""
+        if not names:
+            return {}
+        row, data = self._of_one_recording(names[0], lambda: self.data)
+        found, faults = dict[str, tuple[int, ScaleSource]](), list[Fault]()
+        for name in names:
+            try:
+                found[name] = matrices.scale_of(self.info, row, name, matrices.value_type(data, name))
+            except Refused as refused:
+                faults += refused.faults
+        if faults:
+            raise Refused(faults)
+        return found
 
     def matrices(self, column: str) -> Iterator[MatrixSample]:
         """(row, stamp [ns], `(250, 250, 3)` float32 [mN]) of each sample, in row order, a few in memory at a time.
@@ -170,25 +183,24 @@ class Episode:
 
     def _opened(self, column: str) -> tuple[Opened, int, ScaleSource]:
         """A column of matrices in an open file, with its scale, both of one recording."""
+        row, found = self._of_one_recording(column, lambda: matrices.opened(self.data, column))
+        return found, *matrices.scale_of(self.info, row, column, found.value_type)
+
+    def _of_one_recording[T](self, column: str, read: Callable[[], T]) -> tuple[EpisodeRow | None, T]:
+        """The episode's row and what is read of its data, both of one recording."""
         layout, until = self.info.layout, time.monotonic() + PATIENCE_S
         places = {layout.row(self.number), layout.data(self.number)}
         while True:
             row = self.row
             # In this order: where this row is new already, the note that it waits for its data is there.
             if not places & journal.awaited(layout):
-                found = matrices.opened(self.data, column)
+                found = read()
                 if _recording(self.row) == _recording(row):
-                    return found, *matrices.scale_of(self.info, row, column, found.value_type)
+                    return row, found
             if time.monotonic() > until:
                 expected = "one recording; the next change of the task ends a recorder's that was killed"
                 raise self._refusal(column, "half replaced", expected, layout.row(self.number))
             time.sleep(PAUSE_S)
-
-    def _playable(self) -> dict[str, list[Path]]:
-        found = {
-            slot: [path for path in paths if path.suffix[1:] in EXTENSIONS] for slot, paths in self.files.videos.items()
-        }
-        return {slot: paths for slot, paths in found.items() if paths}
 
     def _two(self, paths: Sequence[Path]) -> Iterator[Fault]:
         if len(paths) > 1:
@@ -196,7 +208,7 @@ class Episode:
             yield self._fault(paths[0].parent.name, found, "one video of an episode and slot", paths[0].parent)
 
     def _path(self, slot: str) -> Path:
-        playable = self._playable()
+        playable = self.files.playable()
         if slot not in playable:
             known = f"one of {', '.join(playable)}" if playable else "none, for it has no video"
             raise self._refusal(slot, "no such slot", known, self.info.layout.root)

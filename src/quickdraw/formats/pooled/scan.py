@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from quickdraw.formats.pooled.documents import entries
-from quickdraw.formats.pooled.layout import CHUNK_FOLDER, Layout, Place
+from quickdraw.formats.pooled.layout import CHUNK_FOLDER, EXTENSIONS, Layout, Place
 
 DATA = re.compile(r"episode-(\d+)\.parquet")
 VIDEO = re.compile(r"episode-(\d+)\.[^.]+")
@@ -34,6 +34,11 @@ class EpisodeFiles:
     videos: dict[str, list[Path]] = field(default_factory=dict)
     auxiliary: list[Path] = field(default_factory=list)
     others: list[Path] = field(default_factory=list)
+
+    def playable(self) -> dict[str, list[Path]]:
+        """The videos of each slot that has any; what else lies beside them under the episode's name is passed over."""
+        found = {slot: [path for path in paths if path.suffix[1:] in EXTENSIONS] for slot, paths in self.videos.items()}
+        return {slot: paths for slot, paths in found.items() if paths}
 
 
 def is_auxiliary(slot: str, file: str = "") -> bool:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from quickdraw.core.depth import CODES, Codes
+from quickdraw.core.depth import Codes
 from quickdraw.core.grid import Int64
-from quickdraw.core.statistics import sampled_frames, sampled_stride
+from quickdraw.core.statistics import sampled_frames
 from quickdraw.formats.lerobot.depth_codes import codes_of
 from quickdraw.formats.lerobot.fingerprints import Crcs
+from quickdraw.pipeline.counting import LevelCounts, code_counts
 from quickdraw.video.decoding import Picture
 
 
@@ -41,7 +42,7 @@ class WatchDepth:
     """Looks at the pictures of one episode as they pass."""
 
     length: int
-    counts: Int64 = field(default_factory=lambda: np.zeros((1, CODES), np.int64))
+    counted: LevelCounts = field(default_factory=LevelCounts.of_depth)
     crcs: list[int] = field(default_factory=list)
     blank: list[bool] = field(default_factory=list)
 
@@ -57,12 +58,11 @@ class WatchDepth:
             yield picture
             codes = codes_of(picture)
             if row in sampled:
-                stride = sampled_stride(*codes.shape)
-                self.counts[0] += np.bincount(codes[::stride, ::stride].ravel(), minlength=CODES)
+                self.counted.add(code_counts(codes))
             self.crcs.append(crc_of(codes))
             self.blank.append(not codes.any())
 
     def result(self) -> ShownDepth:
         """What was seen, once all have passed."""
         crcs, blank = np.array(self.crcs, np.uint32), np.array(self.blank, np.bool_)
-        return ShownDepth(self.counts, len(sampled_frames(self.length)), crcs, blank)
+        return ShownDepth(self.counted.counts, self.counted.pictures, crcs, blank)

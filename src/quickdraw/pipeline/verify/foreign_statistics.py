@@ -85,11 +85,11 @@ def _of_other_rows(stored: Mapping[str, Numbers], own: Statistics, feature: str)
     count = int(stored["count"][0])
     if feature in schema.BOOKKEEPING and count != own.count:
         yield f"count {count}", f"{own.count} rows"
+    if feature in RENUMBERED:
+        return
     low, high = stored["min"], stored["max"]
     apart = np.flatnonzero((low > own.max + _rounding(own)) | (high < own.min - _rounding(own)))
-    if (
-        feature not in RENUMBERED and 2 * apart.size > low.size
-    ):  # in one or the other a split that carries train's may well have another range
+    if 2 * apart.size > low.size:  # in one or the other a split that carries train's may well have another range
         at = apart[0]
         yield f"[{at}] from {low[at]:.6g} to {high[at]:.6g}", f"a range that meets {own.min[at]:.6g}..{own.max[at]:.6g}"
 

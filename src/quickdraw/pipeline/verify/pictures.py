@@ -10,8 +10,9 @@ import numpy as np
 
 from quickdraw.core.episode import Float32
 from quickdraw.core.grid import Int64
-from quickdraw.core.statistics import LEVELS, histogram, sampled_frames, sampled_stride
+from quickdraw.core.statistics import sampled_frames
 from quickdraw.errors import VideoError
+from quickdraw.pipeline.counting import LevelCounts, colour_counts
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.verify.depth_pictures import ShownDepth, WatchDepth
@@ -82,7 +83,7 @@ class _Watch:
     length: int
     changes: Changes
     pick: bool
-    counts: Int64 = field(default_factory=lambda: np.zeros((3, LEVELS), np.int64))
+    counted: LevelCounts = field(default_factory=LevelCounts.of_colour)
     steps: list[float] = field(default_factory=list)
     noise: list[float] = field(default_factory=list)
     liveliest: dict[int, tuple[float, int, Grey]] = field(default_factory=dict)
@@ -97,8 +98,7 @@ class _Watch:
         for row, picture in zip(range(self.length), shown, strict=False):
             yield picture
             if row in sampled:
-                stride = sampled_stride(picture.height, picture.width)
-                self.counts += histogram(np.ascontiguousarray(as_rgb(picture)[::stride, ::stride]))
+                self.counted.add(colour_counts(as_rgb(picture)))
             grey = grey_of(picture)
             step, noise = step_between(before, grey)
             before = grey
@@ -119,8 +119,8 @@ class _Watch:
             rows = np.array([row for _, row, _ in self.liveliest.values()], np.int64)
             picks = Picks(rows, np.stack([fields for *_, fields in self.liveliest.values()]))
         return Shown(
-            counts=self.counts,
-            sampled=len(sampled_frames(self.length)),
+            counts=self.counted.counts,
+            sampled=self.counted.pictures,
             steps=np.array(self.steps, np.float32),
             noise=np.array(self.noise, np.float32),
             change=self.changes.result(),

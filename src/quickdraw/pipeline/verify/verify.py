@@ -21,6 +21,7 @@ from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.picture_statistics import check_foreign_picture_statistics, check_picture_statistics
 from quickdraw.pipeline.verify.pictures import SplitPictures, decode_all
 from quickdraw.pipeline.verify.report import Curve, Report
+from quickdraw.pipeline.verify.settlement import SETTLED, check_settled
 from quickdraw.pipeline.verify.shares import check_structure
 from quickdraw.pipeline.verify.source import SOURCE_FILES, SOURCE_ROWS, check_source
 from quickdraw.pipeline.verify.source_depth import SOURCE_DEPTH, check_source_depth
@@ -85,7 +86,7 @@ def _source_of(view: DatasetView, tree: Path, ledger: Ledger) -> Source | None:
     """
     if view.ours is None:
         reason = f"no {PROVENANCE} says which run an episode is of"
-        ledger.skip(f"{SOURCE_ROWS}, {SOURCE_DEPTH}, {SWEEP}", view.root.name, reason)
+        ledger.skip(f"{SOURCE_ROWS}, {SETTLED}, {SOURCE_DEPTH}, {SWEEP}", view.root.name, reason)
         return None
     campaigns = sorted({episode.campaign for name in view.splits for episode in view.traced(name)})
     expected = f"the tree it was built from, with {', '.join(campaigns)} in it"
@@ -112,6 +113,7 @@ def _check_source(
     progress: Progress,
 ) -> tuple[Curve, ...]:
     plans = check_source(view, source, ledger, executor, progress)
+    check_settled(view, source, plans, ledger)
     check_source_depth(view, shown, source, plans, ledger=ledger, executor=executor, progress=progress)
     check_source_packets(view, source, plans, ledger=ledger, executor=executor, progress=progress)
     return check_alignment(view, shown, source, plans, ledger=ledger, executor=executor, progress=progress)

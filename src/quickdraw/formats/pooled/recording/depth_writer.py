@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from quickdraw.core.depth import Depth
 from quickdraw.formats.pooled.depth import Mode
-from quickdraw.formats.pooled.depth_codes import Depth, quantise
+from quickdraw.formats.pooled.depth_codes import quantise
 from quickdraw.video.encoder_process import EncoderProcess
 from quickdraw.video.encoders import FFV1, FFV1_WITH_PREVIEW, LOG12, LOG12_QP, Encoder
 from quickdraw.video.self_test import self_test

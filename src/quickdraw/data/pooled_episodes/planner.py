@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, Rejected
 from quickdraw.data.pooled_episodes import features
-from quickdraw.data.pooled_episodes.copied import copy_faults
+from quickdraw.data.pooled_episodes.episode_plan import Files, Piece, Taken, planned
 from quickdraw.data.pooled_episodes.features import Held
 from quickdraw.data.pooled_episodes.frames import Frames, Kept, Keys, gap_faults, keep, read_keys, take
 from quickdraw.data.pooled_episodes.gaps import pieces
-from quickdraw.data.pooled_episodes.matching import Match, count_faults, match
 from quickdraw.data.pooled_episodes.options import PooledOptions
-from quickdraw.data.pooled_episodes.planned import Files, Piece, Taken, planned
-from quickdraw.data.pooled_episodes.slots import Shown, playable, slots_of
+from quickdraw.data.pooled_episodes.pictures import Match, copy_faults, match, match_faults
+from quickdraw.data.pooled_episodes.slots import Shown, slots_of
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.reader import Episode
@@ -59,7 +58,7 @@ class Planner:
         matched = match(needed, () if of_slots else shown)
         frames = self._frames(keys, kept, piece, matched)
         if not of_slots:
-            faults += count_faults(self.where, needed, shown)
+            faults += match_faults(self.where, needed, shown, self.options.target_hz)
             faults += self._copy_faults(shown, frames, matched)
             faults += self._emptied(keys, piece, matched)
         held = self._held(frames, faults)
@@ -81,7 +80,7 @@ class Planner:
         if files.data is None:
             home = info.layout.data(self.episode.number)
             yield Fault(self.where, "data", "no data file", "one beside its videos", path=str(home))
-        if not playable(files):
+        if not files.playable():
             path = str(files.data or info.layout.root / "videos")
             yield Fault(self.where, "videos", "no video", "one beside its data file", path=path)
 

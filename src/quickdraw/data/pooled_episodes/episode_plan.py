@@ -11,14 +11,13 @@ import numpy as np
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, Trait
 from quickdraw.core.grid import NS_PER_S, Grid, Int64, to_ns
-from quickdraw.data.pooled_episodes.copied import ENCODE, LOSSLESS, facts, is_copied
 from quickdraw.data.pooled_episodes.features import Held
 from quickdraw.data.pooled_episodes.frames import Frames, Kept, Keys
-from quickdraw.data.pooled_episodes.matching import Match, match_warnings
 from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.pooled_episodes.pictures import ENCODE, LOSSLESS, Match, facts, is_copied, match_warnings
 from quickdraw.data.pooled_episodes.slots import UNITE, Shown
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder
-from quickdraw.formats.pooled.clock import ClockClass
+from quickdraw.formats.pooled.clock import ClockClass, steps_back
 from quickdraw.formats.pooled.reader import Episode
 
 VIDEOS = "videos"  # of a task, where cameras disagree
@@ -89,10 +88,13 @@ def planned(
         provenance=_provenance(episode, folder.text(keys.task_index), shown, taken=taken, held=held),
         traits=tuple(_traits(shown, options, held, files)),
         content_digest=_content(frames, [files.stamps[file].bytes for file in files.videos.values()]),
-        warnings=tuple(_warnings(folder, shown, taken)),
+        warnings=tuple(_warnings(folder, shown, taken, keys)),
         looks=files.looks,
         reading=reading_of(taken, held),
-        holds={"columns": dict(held.columns), "cameras": {each.camera: _holds(each, options) for each in shown}},
+        holds={
+            "columns": dict(held.columns),
+            "cameras": {each.camera: _holds(each, taken.matched, options) for each in shown},
+        },
     )
 
 
@@ -115,6 +117,10 @@ def _scales(held: Held) -> dict[str, list[Any]]:
 def _provenance(episode: Episode, task: str, shown: Sequence[Shown], *, taken: Taken, held: Held) -> dict[str, Any]:
     """What an episode says of its recording, JSON-ready."""
     row, piece, matched = episode.row, taken.piece, taken.matched
+    is_last = piece.number == piece.count
+    late = {
+        camera: int(np.count_nonzero(taken.frames.picture < start)) for camera, start in matched.depth_starts.items()
+    }
     return {
         "task": task,
         "number": episode.number,
@@ -123,9 +129,9 @@ def _provenance(episode: Episode, task: str, shown: Sequence[Shown], *, taken: T
         "clock": str(taken.frames.clock),
         "fold": taken.kept.folding,
         "rows_per_frame": taken.kept.rows_per_frame,
-        "trimmed_rows": int(bool(matched.short) and piece.number == piece.count),
-        "trimmed_pictures": dict(matched.unused),
-        "depth_starts_at_row": {camera: start for camera, start in matched.depth_starts.items() if start},
+        "trimmed_rows": int(bool(matched.short) and is_last),
+        "trimmed_pictures": dict(matched.unused) if is_last else {},
+        "depth_starts_at_row": {camera: row for camera, row in late.items() if row},
         "slots": {each.camera: each.slot for each in shown},
         "pictures": {each.camera: each.pictures for each in shown},
         "force_matrix_scale": _scales(held),
@@ -141,7 +147,8 @@ def _traits(shown: Sequence[Shown], options: PooledOptions, held: Held, files: F
             option = "+source.hw=[h,w]" if each.kind == "rgb" and not copied else ENCODE if each.kind == "rgb" else ""
             yield Trait(f"size of {each.camera}", f"{each.width_px}x{each.height_px}", file, option)
         if copied:
-            told = {name: value for name, value in facts(each).items() if name not in ("gop", "height_px", "width_px")}
+            known = facts(each.copied) if each.copied else {}
+            told = {name: value for name, value in known.items() if name not in ("gop", "height_px", "width_px")}
             value = " ".join(f"{name}={str(value)[:16]}" for name, value in told.items())
             yield Trait(f"stream of {each.camera}", value, file, ENCODE if each.kind == "rgb" else LOSSLESS)
     for feature, column in held.columns.items():
@@ -149,10 +156,17 @@ def _traits(shown: Sequence[Shown], options: PooledOptions, held: Held, files: F
             yield Trait(f"width of {feature}", str(column["width"]), files.row_files[0], "")
 
 
-def _holds(shown: Shown, options: PooledOptions) -> dict[str, Any]:
-    """A camera, as features are settled by."""
-    held = {"kind": shown.kind, "height_px": shown.height_px, "width_px": shown.width_px, "slot": shown.slot}
-    return held | ({"stream": facts(shown)} if is_copied(shown, options) else {})
+def _holds(shown: Shown, matched: Match, options: PooledOptions) -> dict[str, Any]:
+    """A camera, as features are settled and its pictures found by."""
+    held = {
+        "kind": shown.kind,
+        "height_px": shown.height_px,
+        "width_px": shown.width_px,
+        "slot": shown.slot,
+        "pictures": shown.pictures,
+        "starts": matched.depth_starts.get(shown.camera, 0),
+    }
+    return held | ({"stream": facts(shown.copied)} if shown.copied and is_copied(shown, options) else {})
 
 
 def _content(frames: Frames, video_bytes: Sequence[int]) -> str:
@@ -163,17 +177,20 @@ def _content(frames: Frames, video_bytes: Sequence[int]) -> str:
     return digest.hexdigest()
 
 
-def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken) -> Iterator[str]:
+def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken, keys: Keys) -> Iterator[str]:
     frames, piece = taken.frames, taken.piece
+    needed = int(keys.frame_index[taken.kept.rows[-1]]) + 1
+    ends = {"is_first": piece.number == 1, "is_last": piece.number == piece.count}
     if folder.warning:
         yield folder.warning
     if taken.kept.folding == "first":
         yield "rows of one frame differ in their stamps: the first of each was taken"
-    yield from match_warnings(taken.matched, shown, is_first=piece.number == 1, is_last=piece.number == piece.count)
+    yield from match_warnings(needed, shown, frames.rate_hz, **ends)
     passed = int(frames.picture[-1] - frames.picture[0]) + 1 - len(frames)
     if passed:
         yield f"{passed} picture{'s' if passed > 1 else ''} shown by no row: frame_index passes over them"
-    stamped = frames.hardware_ns[frames.hardware_ns != 0]
-    back = np.flatnonzero(stamped[1:] < stamped[:-1])
-    if frames.clock is ClockClass.HW64 and len(back):
-        yield f"hardware_ns steps back after {stamped[back[0]]}: nothing is aligned by it"
+    back = steps_back(frames.hardware_ns)
+    if frames.clock is ClockClass.TRUNC32:
+        yield "hardware_ns is cut to 32 bits: nothing is aligned by it"
+    elif len(back):
+        yield f"hardware_ns steps back to {frames.hardware_ns[back[0]]}: nothing is aligned by it"

@@ -1,0 +1,154 @@
+"""Files that lost pictures: refused where those are missing in the middle, so that no row shows a later one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
+from quickdraw.data.pooled_episodes.source import PooledEpisodes
+
+type Make = Callable[..., PooledEpisodes]
+type Films = Any
+
+SLOTS = "videos/chunk-000"
+CLUSTER = bytes.fromhex("1f43b675")  # begins each part of an mkv
+DROPPED = ("-vf", "select='not(eq(n,{}))'", "-fps_mode", "passthrough", "-enc_time_base", "1/15360")
+
+
+def faults_of(source: PooledEpisodes, task: str, number: int) -> list[tuple[str, str, str]]:
+    plan = source.plan(EpisodeKey(task, f"episode_{number:06d}"))
+    assert isinstance(plan, Rejected), plan.warnings
+    return [(fault.field, fault.found, fault.expected) for fault in plan.faults]
+
+
+def plan_of(source: PooledEpisodes, task: str, number: int) -> EpisodePlan:
+    plan = source.plan(EpisodeKey(task, f"episode_{number:06d}"))
+    assert isinstance(plan, EpisodePlan), plan
+    return plan
+
+
+def lose(mkv: Path, part: int, *, zeroed: bool) -> None:
+    """One of its clusters: all zeros, or under another name, as a reader passes over."""
+    data = bytearray(mkv.read_bytes())
+    starts = [at for at in range(len(data)) if data[at : at + 4] == CLUSTER]
+    assert len(starts) >= 3
+    if zeroed:
+        end = starts[part + 1]
+        data[starts[part] : end] = bytes(end - starts[part])
+    else:
+        data[starts[part] : starts[part] + 4] = b"\xaa" * 4
+    mkv.write_bytes(data)
+
+
+@pytest.fixture
+def deep(spoiled: Callable[[str], Path], films: Films) -> Path:
+    """A task of 12 frames whose second episode's depth is stored in parts of 4 pictures."""
+    task = spoiled("deep")
+    depth = task / SLOTS / "depth/episode-001.mkv"
+    kept = shutil.move(depth, task / "kept.mkv")
+    films.ffmpeg("-i", str(kept), "-c", "copy", "-cluster_time_limit", "100", str(depth))
+    return task
+
+
+@pytest.mark.parametrize("zeroed", [False, True])
+def test_a_part_of_depth_that_was_lost_is_not_taken_for_its_head(deep: Path, pooled: Make, zeroed: bool) -> None:
+    source = pooled(deep.parent, depth="lossless")
+    assert plan_of(source, "deep", 2).warnings == ()
+    lose(deep / SLOTS / "depth/episode-001.mkv", 1, zeroed=zeroed)
+    found = "8 pictures for 12 frames, and picture 4 at 0.267 s"
+    expected = "it at 0.133 s, so that no picture is missing in the middle"
+    assert faults_of(source, "deep", 2) == [("depth", found, expected)]
+
+
+def test_depth_that_lost_its_last_part_is_not_taken_for_late(deep: Path, pooled: Make) -> None:
+    lose(deep / SLOTS / "depth/episode-001.mkv", 2, zeroed=False)
+    found = "8 pictures for 12 frames, the last at 0.233 s in a stream of 0.400 s"
+    expected = "pictures up to its end, so that those at its head are missing"
+    assert faults_of(pooled(deep.parent, depth="lossless"), "deep", 2) == [("depth", found, expected)]
+
+
+@pytest.mark.parametrize("restamped", [False, True])
+def test_depth_that_begins_late_may_say_so_by_its_times(
+    deep: Path, pooled: Make, films: Films, restamped: bool
+) -> None:
+    depth = deep / SLOTS / "depth/episode-001.mkv"
+    kept = shutil.move(depth, deep / "kept.mkv")
+    head = "select='gte(n,4)'" + (",setpts=N/30/TB" if restamped else "")
+    films.ffmpeg("-i", str(kept), "-vf", head, "-fps_mode", "passthrough", "-c:v", "ffv1", str(depth))
+    source = pooled(deep.parent, depth="lossless")
+    plan = plan_of(source, "deep", 2)
+    assert plan.warnings == ("depth begins at frame 4: all depth before is 0, not known",)
+    assert source.frame_plan(plan, "depth").frame_index.tolist() == [-1] * 4 + list(range(8))
+
+
+@pytest.mark.parametrize("extension", ["mp4", "mkv"])
+@pytest.mark.parametrize("reordered", [False, True])
+def test_a_picture_of_colour_that_was_dropped_on_the_way_is_no_missing_tail(
+    spoiled: Callable[[str], Path],
+    pooled: Make,
+    films: Films,
+    key_file: Callable[..., Path],
+    extension: str,
+    reordered: bool,
+) -> None:
+    """As an encoder leaves it out that keeps the others' times: of 300, for of fewer the rate would tell too."""
+    task = spoiled("plain")
+    shutil.copy(key_file(list(range(300))), task / "data/chunk-000/episode-000.parquet")
+    cam = task / SLOTS / "cam/episode-000.mp4"
+    cam.unlink()
+    coding = ("-c:v", "libx264", "-preset", "ultrafast", "-bf", "3" if reordered else "0", "-pix_fmt", "yuv420p")
+    source, film = pooled(task.parent), cam.with_suffix(f".{extension}")
+    for lost in (9, 299):
+        films.film(film, *coding, *(each.format(lost) for each in DROPPED), seconds=10)
+        if lost == 299:
+            told = ("the last row is left out: cam has 299 pictures for 300 frames",)
+            assert plan_of(source, "plain", 1).warnings == told
+        else:
+            ((field, found, expected),) = faults_of(source, "plain", 1)
+            assert (field, found) == ("cam", "299 pictures for 300 frames, and picture 9 at 0.333 s")
+            assert expected in (f"it at 0.30{digit} s, so that no picture is missing in the middle" for digit in "01")
+
+
+def test_colour_that_begins_late_lacks_no_tail(spoiled: Callable[[str], Path], pooled: Make, films: Films) -> None:
+    task = spoiled("plain")
+    cam = task / SLOTS / "cam/episode-000.mp4"
+    kept = shutil.move(cam, task / "kept.mp4")
+    films.ffmpeg("-i", str(kept), "-vf", "select='gte(n,1)'", "-fps_mode", "passthrough", "-bf", "0", str(cam))
+    told = faults_of(pooled(task.parent), "plain", 1)
+    assert told == [("cam", "19 pictures for 20 frames, the first at 0.033 s", "the first at 0 s")]
+
+
+def test_a_film_of_uneven_times_has_a_picture_for_every_frame(
+    spoiled: Callable[[str], Path], pooled: Make, films: Films
+) -> None:
+    """All there, two of them late by more than half a frame: accepted, and said."""
+    task = spoiled("plain")
+    cam = task / SLOTS / "cam/episode-000.mp4"
+    kept = shutil.move(cam, task / "kept.mp4")
+    times = "settb=1/15360,setpts='512*N+if(between(N,10,11),512*0.6,0)'"
+    films.ffmpeg("-i", str(kept), "-vf", times, *DROPPED[2:], "-bf", "0", "-video_track_timescale", "15360", str(cam))
+    told = "the times of cam are uneven (picture 10 at 0.353 s, after 0.300 s), but it has a picture for every frame"
+    assert plan_of(pooled(task.parent), "plain", 1).warnings == (told,)
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [("15x48", True), ("64x15", True), ("16x16", False)])
+def test_depth_too_small_to_be_encoded_is_refused_before_it_is(
+    spoiled: Callable[[str], Path], pooled: Make, films: Films, size: str, is_refused: bool
+) -> None:
+    task = spoiled("deep")
+    depth = task / SLOTS / "depth/episode-001.mkv"
+    kept = shutil.move(depth, task / "kept.mkv")
+    films.ffmpeg("-i", str(kept), "-vf", f"crop={size.replace('x', ':')}", "-c:v", "ffv1", str(depth))
+    plan = pooled(task.parent, depth="lossless").plan(EpisodeKey("deep", "episode_000002"))
+    assert isinstance(plan, Rejected) == is_refused
+    if isinstance(plan, Rejected):
+        (fault,) = plan.faults
+        width, height = size.split("x")
+        assert (fault.found, fault.option) == (f"depth of {height}x{width} (height x width)", "+source.depth=false")
+        assert fault.expected == "at least 16x16, for x265 takes no smaller ones"
+    assert isinstance(pooled(task.parent).plan(EpisodeKey("deep", "episode_000002")), EpisodePlan)
