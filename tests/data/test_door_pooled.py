@@ -121,9 +121,9 @@ def test_each_camera_is_filmed_as_it_is_asked_for() -> None:
     found = filmings(Settled((), cameras, {}, ()), PooledOptions(target_hz=25, gop=7), VIDEO)
     assert found == {
         "odd": Encoding(96, 128, 25, crf=15, preset="veryfast", gop=7),
-        "same": Copying(96, 128, 25, codec="hevc", pix_fmt="yuv420p", gop=7),
+        "same": Copying(96, 128, 25, codec="hevc", pix_fmt="yuv420p", gop=3),
         "deep": DepthEncoding(97, 129, 25, 7, LEROBOT),
-        "codes": Copying(96, 128, 25, codec="hevc", pix_fmt="gray12le", gop=7, scale=CONTRACT),
+        "codes": Copying(96, 128, 25, codec="hevc", pix_fmt="gray12le", gop=3, scale=CONTRACT),
     }
 
 

@@ -84,16 +84,18 @@ def pooled_episodes(config: Config[PooledSource]) -> Settings:
 
 def settle_pooled(settings: Settings, plans: Iterable[EpisodePlan]) -> Settings:
     """The settings with the features and cameras that the episodes turned out to hold. Raises Refused."""
-    from quickdraw.data.pooled_episodes.settling import as_document, settle
+    from quickdraw.data.pooled_episodes.settling import as_document
     from quickdraw.data.pooled_episodes.source import PooledEpisodes
     from quickdraw.data.pooled_filming import filmings
 
     source = settings.source
     assert isinstance(source, PooledEpisodes)
-    settled = settle(plans, source.options)
+    source = source.settled_by(plans)
+    settled = source.settled
+    assert settled is not None
     return replace(
         settings,
-        source=replace(source, settled=settled),
+        source=source,
         encodings=filmings(settled, source.options, settings.content["video"]),
         content={**settings.content, "settled": as_document(settled)},
     )

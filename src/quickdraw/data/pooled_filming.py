@@ -24,7 +24,8 @@ def _filming(camera: Camera, options: PooledOptions, video: Mapping[str, Any]) -
     if camera.stream is not None:
         codec, pix_fmt = camera.stream["codec"], camera.stream["pix_fmt"]
         scale = CONTRACT if camera.kind == "depth" else None
-        return Copying(camera.height_px, camera.width_px, rate_hz, codec=codec, pix_fmt=pix_fmt, gop=gop, scale=scale)
+        found = {"codec": codec, "pix_fmt": pix_fmt, "gop": camera.stream["gop"]}
+        return Copying(camera.height_px, camera.width_px, rate_hz, **found, scale=scale)
     if camera.kind == "depth":
         return DepthEncoding(camera.height_px, camera.width_px, rate_hz, gop)
     # Half as many samples of colour are stored either way: both must be even.

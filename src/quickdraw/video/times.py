@@ -21,6 +21,7 @@ from quickdraw.video.container import ContainerHeader
 from quickdraw.video.decoding import opened
 
 TOLERANCE: Final = 0.5  # of a frame, by which a picture may be late or early
+STEADY: Final = 0.15  # of a frame, by which the times of a writer that counts frames are off at most
 DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d\.\d+)")  # as ffmpeg tells that of each track of an mkv
 
 
@@ -42,6 +43,18 @@ class Times:
         steps = np.diff(self.at_s) * rate_hz
         odd = np.flatnonzero(~(np.abs(steps - 1) <= TOLERANCE))  # and where a time is not told
         return int(odd[0]) + 1 if len(odd) else None
+
+    def lost(self, rate_hz: int) -> int | None:
+        """The first picture before which whole frames are missing, where all other times are those of counted frames.
+
+        Times that jitter are a camera's own and tell nothing; those that do not, of whoever numbered its frames.
+        """
+        steps = np.diff(self.at_s) * rate_hz
+        frames = np.rint(steps)
+        if not (np.abs(steps - frames) <= STEADY).all():  # nor where a time is not told
+            return None
+        holes = np.flatnonzero(frames > 1)
+        return int(holes[0]) + 1 if len(holes) else None
 
     def begins(self, frame: int, rate_hz: int) -> bool:
         """Whether the first picture is shown when a frame is due, within half of one."""

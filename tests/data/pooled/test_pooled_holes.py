@@ -114,6 +114,30 @@ def test_a_picture_of_colour_that_was_dropped_on_the_way_is_no_missing_tail(
             assert expected in (f"it at 0.30{digit} s, so that no picture is missing in the middle" for digit in "01")
 
 
+@pytest.mark.parametrize("stands_still", [False, True])
+def test_a_picture_lost_in_the_middle_is_told_where_another_one_at_the_end_makes_up_for_it(
+    spoiled: Callable[[str], Path],
+    pooled: Make,
+    films: Films,
+    key_file: Callable[..., Path],
+    stands_still: bool,
+) -> None:
+    """As many pictures as frames, but from the hole on each row would show the next one; unless rows did so too."""
+    task = spoiled("plain")
+    wall_s = [1.79e9 + (k + (stands_still and k >= 100)) / 30 for k in range(300)]
+    shutil.copy(key_file(list(range(300)), wall_time=wall_s), task / "data/chunk-000/episode-000.parquet")
+    cam = task / SLOTS / "cam/episode-000.mp4"
+    coding = ("-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", "-pix_fmt", "yuv420p")
+    films.film(cam, *coding, *(each.format(100) for each in DROPPED), seconds=301 / 30)
+    if stands_still:
+        (told,) = plan_of(pooled(task.parent), "plain", 1).warnings
+        assert told.startswith("the times of cam are uneven (picture 100 at 3.367 s, after 3.300 s)")
+    else:
+        found = "picture 100 at 3.367 s, after 3.300 s, where its row comes a frame later"
+        expected = "pictures as evenly apart as their rows"
+        assert faults_of(pooled(task.parent), "plain", 1) == [("cam", found, expected)]
+
+
 def test_colour_that_begins_late_lacks_no_tail(spoiled: Callable[[str], Path], pooled: Make, films: Films) -> None:
     task = spoiled("plain")
     cam = task / SLOTS / "cam/episode-000.mp4"

@@ -154,6 +154,12 @@ def test_names_of_episodes_and_pieces_are_read_back(name: str) -> None:
     assert run_name(*number_and_piece(name)) == name
 
 
+def test_pieces_are_in_their_order_as_plain_text_however_many_there_are() -> None:
+    names = [run_name(12, piece, 130) for piece in range(1, 131)]
+    assert names == sorted(names)
+    assert [number_and_piece(name) for name in names] == [(12, piece) for piece in range(1, 131)]
+
+
 @pytest.mark.parametrize(
     "name", ["episode_12", "episode_0000012", "episode_000012.7", "run_000001", "episode_000001.x"]
 )

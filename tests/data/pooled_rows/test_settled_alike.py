@@ -50,9 +50,7 @@ def test_columns_of_two_episodes_that_would_be_one_feature_are_refused(
     found = f"{columns[0]} in task/episode_000001 and {columns[1]} in task/episode_000002"
     with pytest.raises(Refused) as caught:
         settle(plans, OPTIONS)
-    assert [(fault.where, fault.field, fault.found) for fault in caught.value.faults] == [
-        ("source", feature, found)
-    ]
+    assert [(fault.where, fault.field, fault.found) for fault in caught.value.faults] == [("source", feature, found)]
 
 
 def random_plans(made: SimpleNamespace, rng: np.random.Generator) -> list[Any]:

@@ -88,7 +88,7 @@ def planned(
         provenance=_provenance(episode, folder.text(keys.task_index), shown, taken=taken, held=held),
         traits=tuple(_traits(shown, options, held, files)),
         content_digest=_content(frames, [files.stamps[file].bytes for file in files.videos.values()]),
-        warnings=tuple(_warnings(folder, shown, taken, keys)),
+        warnings=tuple(_warnings(folder, shown, taken, keys, held)),
         looks=files.looks,
         reading=reading_of(taken, held),
         holds={
@@ -177,12 +177,15 @@ def _content(frames: Frames, video_bytes: Sequence[int]) -> str:
     return digest.hexdigest()
 
 
-def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken, keys: Keys) -> Iterator[str]:
+def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken, keys: Keys, held: Held) -> Iterator[str]:
     frames, piece = taken.frames, taken.piece
     needed = int(keys.frame_index[taken.kept.rows[-1]]) + 1
     ends = {"is_first": piece.number == 1, "is_last": piece.number == piece.count}
     if folder.warning:
         yield folder.warning
+    for column, (_, source) in held.scales.items():
+        if source == "unscaled":
+            yield f"{column}: no scale is recorded, 1 is taken: if that is wrong, forces are 10 to 1000 times too large"
     if taken.kept.folding == "first":
         yield "rows of one frame differ in their stamps: the first of each was taken"
     yield from match_warnings(needed, shown, frames.rate_hz, **ends)

@@ -18,6 +18,7 @@ from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.series import KEY_TYPES
 
 MOST_NAMED: Final = 5  # gaps of an episode
+MOST_WALL_S: Final = 9e9  # whole nanoseconds of it fit 64 bits
 TASK = "task_index"
 
 type Folding = Literal["agreed", "first"]
@@ -108,6 +109,10 @@ def _key_faults(data: DataFile, found: dict[str, npt.NDArray[np.generic]]) -> It
         odd = np.flatnonzero(~np.isfinite(found[name].astype(np.float64)))
         if len(odd):
             yield Fault(where, name, f"{found[name][odd[0]]!s} in row {odd[0]}", "seconds in every row", path=path)
+    wall_s = np.abs(found["wall_time"].astype(np.float64))
+    far = np.flatnonzero((wall_s > MOST_WALL_S) & np.isfinite(wall_s))
+    if len(far):
+        yield Fault(where, "wall_time", f"{found['wall_time'][far[0]]:g} in row {far[0]}", "Unix seconds", path=path)
     negative = np.flatnonzero(found["frame_index"].astype(np.int64) < 0)
     if len(negative):
         told = f"{found['frame_index'][negative[0]]!s} in row {negative[0]}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from quickdraw.core.episode import EpisodeKey, Rejected
+from quickdraw.core.episode import PIECE, EpisodeKey, Rejected
 from quickdraw.data.pooled_episodes.frames import keep, read_keys
 from quickdraw.data.pooled_episodes.gaps import pieces
 from quickdraw.data.pooled_episodes.options import PooledOptions
@@ -18,7 +18,7 @@ from quickdraw.formats.pooled.info import recognise
 from quickdraw.formats.pooled.layout import Layout, task_of
 from quickdraw.formats.pooled.reader import Episode
 
-RUN: Final = re.compile(r"episode_(\d{6,})(?:\.(\d{2,}))?")
+RUN: Final = re.compile(rf"episode_(\d{{6,}})(?:{re.escape(PIECE)}(\d{{2,}}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,16 @@ class TaskEpisodes:
         return ()
 
 
-def run_name(number: int, piece: int = 0) -> str:
-    """What episode N is called, or a piece of it, counted from 1."""
-    return f"episode_{number:06d}" + (f".{piece:02d}" if piece else "")
+def run_name(number: int, piece: int = 0, pieces: int = 0) -> str:
+    """What episode N is called, or one of its `pieces`, counted from 1; names are in their order as plain text too."""
+    digits = max(2, len(str(pieces)))
+    return f"episode_{number:06d}" + (f"{PIECE}{piece:0{digits}d}" if piece else "")
 
 
 def number_and_piece(run: str) -> tuple[int, int]:
     """N and the piece, 0 for the whole, of a run's name. Raises ValueError for any other name."""
     match = RUN.fullmatch(run)
-    if match is None or run_name(int(match[1]), int(match[2] or 0)) != run:
+    if match is None or run_name(int(match[1])) != run.partition(PIECE)[0] or match[2] == "00":
         raise ValueError(f"{run!r} is no name of an episode")
     return int(match[1]), int(match[2] or 0)
 
@@ -102,7 +103,7 @@ def episodes_of(tree: Path, task: str, options: PooledOptions) -> TaskEpisodes:
 
 def _runs(episode: Episode, options: PooledOptions) -> Iterator[str]:
     count = _pieces(episode, options) if options.on_gap == "split" else 1
-    yield from (run_name(episode.number, piece) for piece in (range(1, count + 1) if count > 1 else [0]))
+    yield from (run_name(episode.number, piece, count) for piece in (range(1, count + 1) if count > 1 else [0]))
 
 
 def _pieces(episode: Episode, options: PooledOptions) -> int:

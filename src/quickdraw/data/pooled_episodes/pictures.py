@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from quickdraw.core.grid import Int64
+import numpy as np
+
+from quickdraw.core.grid import Float64, Int64
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.data.pooled_episodes.slots import Shown
 from quickdraw.errors import Fault
 from quickdraw.video.copying import CopiedStream
+from quickdraw.video.times import TOLERANCE
 
 CODECS: Final = ("h264", "hevc", "av1")
 PIX_FMT: Final = "yuv420p"
@@ -90,6 +93,23 @@ def _time_faults(where: str, shown: Shown, needed: int, starts: int, *, rate_hz:
         found = f"{there}, the last at {times.at_s[-1]:.3f} s in a stream of {times.end_s:.3f} s"
         expected = "pictures up to its end, so that those at its head are missing"
         yield Fault(where, shown.slot, found, expected, path=path)
+
+
+def lost_faults(where: str, shown: Sequence[Shown], frame: Int64, at_s: Float64, rate_hz: int) -> Iterator[Fault]:
+    """Where a camera lost pictures in its middle although it has as many as there are frames: there are others behind.
+
+    `frame` and `at_s`, both `(F,)`, are frame_index and time [s] of the frames taken. Where these were parted at that
+    place too, the camera stood still and nothing is lost.
+    """
+    for each in shown:
+        lost = each.times.lost(rate_hz) if each.pictures == int(frame[-1]) + 1 else None
+        at = int(np.searchsorted(frame, lost)) if lost is not None else 0
+        if lost is None or not at or tuple(frame[at - 1 : at + 1]) != (lost - 1, lost):
+            continue
+        if (at_s[at] - at_s[at - 1]) * rate_hz < 1 + TOLERANCE:
+            shown_s, before_s = each.times.at_s[lost], each.times.at_s[lost - 1]
+            found = f"picture {lost} at {shown_s:.3f} s, after {before_s:.3f} s, where its row comes a frame later"
+            yield Fault(where, each.slot, found, "pictures as evenly apart as their rows", path=str(each.path))
 
 
 def match_warnings(

@@ -12,7 +12,7 @@ from quickdraw.data.pooled_episodes.features import Held
 from quickdraw.data.pooled_episodes.frames import Frames, Kept, Keys, gap_faults, keep, read_keys, take
 from quickdraw.data.pooled_episodes.gaps import pieces
 from quickdraw.data.pooled_episodes.options import PooledOptions
-from quickdraw.data.pooled_episodes.pictures import Match, copy_faults, match, match_faults
+from quickdraw.data.pooled_episodes.pictures import Match, copy_faults, lost_faults, match, match_faults
 from quickdraw.data.pooled_episodes.slots import Shown, slots_of
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder
 from quickdraw.errors import Fault, Refused
@@ -59,6 +59,7 @@ class Planner:
         frames = self._frames(keys, kept, piece, matched)
         if not of_slots:
             faults += match_faults(self.where, needed, shown, self.options.target_hz)
+            faults += self._lost(shown, keys, kept)
             faults += self._copy_faults(shown, frames, matched)
             faults += self._emptied(keys, piece, matched)
         held = self._held(frames, faults)
@@ -119,6 +120,10 @@ class Planner:
     def _emptied(self, keys: Keys, piece: Piece, matched: Match) -> Iterator[Fault]:
         if matched.short and piece.number == piece.count and piece.end - piece.first == 1:
             yield Fault(self.where, "rows", "none that has a picture", "one or more", path=str(keys.data.path))
+
+    def _lost(self, shown: Sequence[Shown], keys: Keys, kept: Kept) -> Iterator[Fault]:
+        frame, at_s = keys.frame_index[kept.rows], keys.wall_time_s[kept.rows]
+        yield from lost_faults(self.where, shown, frame, at_s, self.options.target_hz)
 
     def _copy_faults(self, shown: Sequence[Shown], frames: Frames, matched: Match) -> Iterator[Fault]:
         for each in shown:

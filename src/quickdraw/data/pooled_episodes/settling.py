@@ -148,11 +148,24 @@ class _Gathered:
 
 @dataclass(slots=True)
 class _Gathering:
-    """All features and cameras of `episodes` plans; of a camera what the first episode by key that has it says."""
+    """All features and cameras of `episodes` plans, and the `slots` these are recorded in.
+
+    Of a camera what the first episode by key that has it says; `gops` is the longest that any says, where it is copied.
+    """
 
     episodes: int = 0
     columns: dict[str, _Gathered] = field(default_factory=dict)
     cameras: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    gops: dict[str, int] = field(default_factory=dict)
+    slots: set[str] = field(default_factory=set)
+
+    def take(self, key: str, name: str, camera: Mapping[str, Any]) -> None:
+        """Note what the episode `key` says of a camera."""
+        self.slots.add(camera["slot"])
+        if name not in self.cameras or key < self.cameras[name][0]:
+            self.cameras[name] = key, camera
+        if "stream" in camera:
+            self.gops[name] = max(self.gops.get(name, 0), camera["stream"]["gop"])
 
 
 def _gathered(plans: Iterable[EpisodePlan]) -> _Gathering:
@@ -164,8 +177,7 @@ def _gathered(plans: Iterable[EpisodePlan]) -> _Gathering:
         for name, held in plan.holds["columns"].items():
             found.columns.setdefault(name, _Gathered()).take(key, held)
         for name, camera in plan.holds["cameras"].items():
-            if name not in found.cameras or key < found.cameras[name][0]:
-                found.cameras[name] = key, camera
+            found.take(key, name, camera)
     return found
 
 
@@ -205,11 +217,16 @@ def _strangers(
 
 def _cameras(found: _Gathering, options: PooledOptions) -> tuple[Camera, ...]:
     shown = [
-        Camera(name, each["kind"], each["height_px"], each["width_px"], each.get("stream"))
+        Camera(name, each["kind"], each["height_px"], each["width_px"], _stream(each, found.gops.get(name)))
         for name, (_, each) in found.cameras.items()
         if each["kind"] == "rgb" or options.depth != "none"
     ]
     return tuple(sorted(shown, key=lambda camera: (camera.kind == "depth", camera.name)))
+
+
+def _stream(camera: Mapping[str, Any], gop: int | None) -> dict[str, Any] | None:
+    """What the copied streams of a camera have alike, and the longest way from keyframe to keyframe in any of them."""
+    return None if gop is None else {**camera["stream"], "gop": gop}
 
 
 def _notes(found: _Gathering, left_out: Mapping[str, str], options: PooledOptions) -> Iterator[str]:
@@ -217,6 +234,9 @@ def _notes(found: _Gathering, left_out: Mapping[str, str], options: PooledOption
         yield NO_ACTION
     if options.depth == "copy":
         yield COPIED_DEPTH
+    for camera, slots in sorted(options.slots.items()):
+        if found.slots.isdisjoint(slots) and (not options.cameras or camera in options.cameras):
+            yield f"source.slots.{camera}: no episode has {' or '.join(slots)}"
     reasons: dict[str, list[str]] = {}
     for column, why in left_out.items():
         reasons.setdefault(why, []).append(column)

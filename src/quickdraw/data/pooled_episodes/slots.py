@@ -191,7 +191,9 @@ def _camera_faults(
     slots = sorted(files.playable())
     bad = {camera_of(slot, options.slots) for slot in slots if any(fault.field in (slot, "slot") for fault in known)}
     missing = [name for name in options.cameras if name not in cameras and name not in bad]
-    there = ", ".join(slots) or "none"
+    called = {slot: camera_of(slot, options.slots) for slot in slots}
+    names = (slot if slot == camera else f"{slot} (called {camera})" for slot, camera in called.items())
+    there = ", ".join(names) or "none"
     for camera in missing:
         expected = f"one of +source.cameras in every episode; its slots are {there}"
         yield Fault(where, camera, "no such camera", expected, path=str(root / "videos"), option=UNITE)
