@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from quickdraw.core.episode import EpisodeKey
 from quickdraw.data.config import parse
 from quickdraw.data.processors import main, pooled_episodes
 from quickdraw.pipeline.executors.inline import Inline
@@ -61,9 +60,3 @@ def test_only_so_many_episodes_of_a_task_are_built_and_all_pieces_of_those(task:
     """The first, by number, has no data."""
     found = {most: planned(task, f"source.max_runs_per_campaign={most}").episodes for most in (2, 3)}
     assert {most: [*map(str, keys)] for most, keys in found.items()} == {2: [WHOLE], 3: [WHOLE, *PIECES]}
-
-
-def test_what_is_asked_for_by_a_name_no_piece_has_is_a_recording_of_its_own(task: Path) -> None:
-    assert {key.recording for key in planned(task).episodes} == {
-        EpisodeKey(*WHOLE.split("/")), EpisodeKey(*SPLIT.split("/"))
-    }  # fmt: skip

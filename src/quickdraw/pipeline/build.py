@@ -95,7 +95,7 @@ class _Stages:
         reels = stage.reels
         while stage.rejected:
             before, stages, reels = stages, stages.without(stage.rejected), {}
-            if stages.makes_as(before) or stages.is_published(stage.digests, index):
+            if stages.makes_as(before):
                 break
             stage = stages.mapped(stage.digests, index)  # what the two make alike is there already
             reels = stage.reels
@@ -132,9 +132,9 @@ class _Stages:
         if self.dataset.exists():
             shutil.rmtree(self.dataset)  # files were joined for splits that are others now
         plan, settings = without(self.plan, rejected, self.settings)
-        for note in settings.source.notes():
-            if note not in self.settings.source.notes():
-                self.progress.note(f"warning: {note}")
+        for warning in plan.warnings:
+            if warning not in self.plan.warnings:
+                self.progress.note(f"warning: {warning}")
         return replace(self, plan=plan, settings=settings)
 
     def members(self, digests: Digests) -> dict[str, Members]:

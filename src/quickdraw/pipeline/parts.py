@@ -22,6 +22,7 @@ from quickdraw.formats.durable import sync_tree
 from quickdraw.pipeline.digests import FileDigest
 from quickdraw.pipeline.part_files import Kind, are_sound
 from quickdraw.pipeline.source import Source
+from quickdraw.video.copying import Copying
 from quickdraw.video.filming import Filming
 
 GROWING = ".growing-"
@@ -48,7 +49,9 @@ def rows_fingerprint(source: Source, plan: EpisodePlan, digests: dict[str, FileD
 
 def clip_fingerprint(video: FileDigest, frame_digest: str, encoding: Filming) -> str:
     """Of an encoded clip: the camera's file, which picture each row shows, and the encoder, to its last option."""
-    filmed = {"as": type(encoding).__name__, **encoding.info()}
+    filmed = {"copied": isinstance(encoding, Copying), **encoding.info()}
+    if isinstance(encoding, Copying):
+        del filmed["video.g"]  # the longest of all episodes, which changes nothing in this one
     made_with = {"version": CLIP_VERSION, "av": _version("av"), "encoding": filmed}
     return fingerprint({"part": "clip", "video": video.sha256, "frames": frame_digest, **made_with})
 

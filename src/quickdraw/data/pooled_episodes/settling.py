@@ -236,7 +236,7 @@ def _notes(found: _Gathering, left_out: Mapping[str, str], options: PooledOption
         yield COPIED_DEPTH
     for camera, slots in sorted(options.slots.items()):
         if found.slots.isdisjoint(slots) and (not options.cameras or camera in options.cameras):
-            yield f"source.slots.{camera}: no episode has {' or '.join(slots)}"
+            yield f"source.slots.{camera}: no episode shows {' or '.join(slots)}"
     reasons: dict[str, list[str]] = {}
     for column, why in left_out.items():
         reasons.setdefault(why, []).append(column)
