@@ -96,10 +96,25 @@ def test_vectors_have_their_mean_and_deviation_to_the_bit() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("columns", [2, 3, 31, 32, 33, 64, 65, 100])
-@pytest.mark.parametrize("fitting", [0, 2, 3, 32, 40, 1000])
+@pytest.mark.parametrize(
+    ("columns", "fitting", "ways"),
+    [
+        *((2, fitting, {"of_rows": 1}) for fitting in (2, 3, 32, 1000)),
+        *((columns, 1000, {"of_rows": 1}) for columns in (3, 31, 32, 33, 64, 65, 100)),
+        *((columns, 0, {"_of_ranks": 1}) for columns in (2, 3, 31, 32, 33)),  # a column by itself goes with others
+        *((columns, 31, {"_of_ranks": blocks}) for columns, blocks in ((33, 1), (34, 2), (64, 2), (65, 2), (100, 4))),
+        *((columns, 32, {"of_rows": blocks}) for columns, blocks in ((32, 1), (33, 1), (64, 2), (65, 2), (100, 4))),
+        *((columns, 40, {"of_rows": blocks}) for columns, blocks in ((40, 1), (41, 1), (42, 2), (81, 2), (100, 3))),
+        (3, 2, {"_of_ranks": 1}),
+        (31, 30, {"_of_ranks": 1}),
+    ],
+)
 def test_wide_rows_are_measured_to_the_bit_some_columns_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, dtype: type[np.floating[Any]], columns: int, fitting: int
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: type[np.floating[Any]],
+    columns: int,
+    fitting: int,
+    ways: dict[str, int],
 ) -> None:
     """`fitting` columns fit in memory: so many at a time by sorting, or, where these are few, 32 by their ranks."""
     rng = np.random.default_rng(columns)
@@ -107,13 +122,13 @@ def test_wide_rows_are_measured_to_the_bit_some_columns_at_a_time(
     rows[:, 0] = 7
     rows[5, -1] = 1e30
     monkeypatch.setattr(passes, "MOST_BYTES", fitting * rows.itemsize * len(rows))
-    ways = {"_of_ranks": 0, "of_rows": 0}
+    gone: dict[str, int] = {}
 
     def count(way: str) -> None:
         real = getattr(passes, way)
 
         def counted(*told: Any) -> Statistics:
-            ways[way] += 1
+            gone[way] = gone.get(way, 0) + 1
             found: Statistics = real(*told)
             return found
 
@@ -122,11 +137,9 @@ def test_wide_rows_are_measured_to_the_bit_some_columns_at_a_time(
     count("_of_ranks")
     count("of_rows")
     found, expected = of_passes(pieces(rows, [1, 17, 200]), dtype), of_rows(rows)
+    assert gone == ways
     for name in expected.items():
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
-    sorted_ = fitting >= min(columns, 32)
-    blocks = max(1, round((columns - 1) / (fitting if sorted_ else 32) + 0.499))
-    assert ways == {"_of_ranks": 0 if sorted_ else blocks, "of_rows": blocks if sorted_ else 0}
 
 
 MEASURED = """

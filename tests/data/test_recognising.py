@@ -31,9 +31,10 @@ def test_a_campaign_beside_a_task_is_no_pooled_recording(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("forbidden", ["locked", "one"])
-def test_a_folder_nobody_may_enter_says_nothing(
+def test_a_folder_nobody_may_enter_may_be_a_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbidden: str
 ) -> None:
+    """As the source has it, which says that it cannot be looked at; beside a campaign it is none."""
     task(tmp_path / "one")
     (tmp_path / "locked").mkdir()
     real = Path.stat
@@ -44,7 +45,10 @@ def test_a_folder_nobody_may_enter_says_nothing(
         return real(path, **more)
 
     monkeypatch.setattr(Path, "stat", refusing)
-    assert processor_of(tmp_path) == ("pooled_episodes" if forbidden == "locked" else "block_stack")
+    assert processor_of(tmp_path) == "pooled_episodes"
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign/campaign.json").touch()
+    assert processor_of(tmp_path) == "block_stack"
 
 
 def test_a_folder_that_cannot_be_listed_is_left_to_the_source(tmp_path: Path) -> None:

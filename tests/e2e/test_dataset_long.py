@@ -17,6 +17,7 @@ import pytest
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.grid import Grid
 from quickdraw.core.split import SplitRule
+from quickdraw.errors import RUNS, Words
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import BuildPlan, make_plan
 from quickdraw.pipeline.progress import Meter
@@ -41,6 +42,7 @@ class Lengths:
     processor: str = "block_stack"
     version: int = 1
     robot_type: str = "xarm7"
+    words: Words = RUNS
     rate_hz: int = RATE
     features: tuple[Any, ...] = ()
     cameras: tuple[str, ...] = (CAMERA,)

@@ -20,14 +20,15 @@ type Numbers = npt.NDArray[np.number | np.bool_]
 type Floats = npt.NDArray[np.floating]
 
 
-MOST_BYTES = 32 << 20  # of rows in memory at a time
+MOST_BYTES = 16 << 20  # of rows in memory at a time
+SORTED_BYTES = 2 << 20  # of them at a time, for sorting takes float64 copies
 MOST_COLUMNS = 32  # searched at a time: each takes up to 2.6 MB
 
 
 def of_passes(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike = np.float32) -> Statistics:
     """What `of_rows` says of the rows that `read()` gives piece by piece, `(T, D)` or `(T,)`, T >= 1 in all.
 
-    `read` is called as often as it takes, and must give the same each time; 32 MB of rows, or a piece, are in memory at
+    `read` is called as often as it takes, and must give the same each time; 16 MB of rows, or a piece, are in memory at
     a time. `dtype`, float32 or float64, must hold every number exactly. All is as `of_rows` has it to the bit, but for
     the sign of a zero, and for mean and std of scalars, which numpy sums in another order. Raises ValueError where
     there is no row.
@@ -35,7 +36,7 @@ def of_passes(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike = np.f
     rows, columns = _size(read, dtype)
     fit = MOST_BYTES // (rows * np.dtype(dtype).itemsize)
     if fit >= min(columns, MOST_COLUMNS):
-        return _beside([of_rows(_gathered(read, dtype, some, rows)) for some in _blocks(columns, fit)])
+        return _beside([_sorted(_gathered(read, dtype, some, rows)) for some in _blocks(columns, fit)])
     return _beside([_of_ranks(read, dtype, some) for some in _blocks(columns, MOST_COLUMNS)])
 
 
@@ -63,6 +64,12 @@ def _gathered(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike, some:
         found[begun : begun + len(piece)] = piece[:, some]
         begun += len(piece)
     return found
+
+
+def _sorted(found: Floats) -> Statistics:
+    """Statistics of `(T, D)` rows, a few columns at a time."""
+    few = max(2, SORTED_BYTES // (len(found) * found.itemsize))
+    return _beside([of_rows(found[:, some]) for some in _blocks(found.shape[1], few)])
 
 
 def _beside(parts: Sequence[Statistics]) -> Statistics:

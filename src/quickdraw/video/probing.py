@@ -22,7 +22,7 @@ class StreamFacts:
     """One video stream of a file.
 
     `index` counts all streams of the file, video or not, from 0, as `decoding.pictures` takes it. `codec` and `pix_fmt`
-    are ffmpeg's names. `fps` is 0 where it is not told.
+    are ffmpeg's names. `fps` is the average, pauses and all, and 0 where it is not told.
     `color_range` is `pc` (full), `tv` (limited) or `unknown`.
     """
 

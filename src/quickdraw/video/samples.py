@@ -86,7 +86,10 @@ def _end_byte(table: bytes, constant: int, count: int) -> int:
         if len(sizes) != count:
             raise ValueError(f"sizes of {len(sizes)} pictures of {count}")
         before = np.concatenate([[0], np.cumsum(sizes)])[bounds].tolist()
-    return max(int(start) + end - begin for start, begin, end in zip(starts, before[:-1], before[1:], strict=True))
+    last = max(int(start) + end - begin for start, begin, end in zip(starts, before[:-1], before[1:], strict=True))
+    if before[-1] > last:  # else a count of any size could be told of a few bytes
+        raise ValueError(f"pictures of {before[-1]} bytes before byte {last}")
+    return last
 
 
 def _chunk_counts(table: bytes, chunks: int) -> Int64:

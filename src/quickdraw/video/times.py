@@ -22,6 +22,8 @@ from quickdraw.video.decoding import opened
 
 TOLERANCE: Final = 0.5  # of a frame, by which a picture may be late or early
 STEADY: Final = 0.15  # of a frame, by which the times of a writer that counts frames are off at most
+MOST_STEADY: Final = 0.45  # of one, where that is less than what rounding does
+ROUNDED_S: Final = 1.05e-3  # by which a step of an mkv's times is off, which are whole ms
 DURATION: Final = re.compile(r"(\d+):(\d\d):(\d\d\.\d+)")  # as ffmpeg tells that of each track of an mkv
 
 
@@ -38,23 +40,21 @@ class Times:
     def __len__(self) -> int:
         return len(self.at_s)
 
-    def uneven(self, rate_hz: int) -> int | None:
-        """The first picture that is not shown a frame's time after the one before, within half of one."""
-        steps = np.diff(self.at_s) * rate_hz
-        odd = np.flatnonzero(~(np.abs(steps - 1) <= TOLERANCE))  # and where a time is not told
-        return int(odd[0]) + 1 if len(odd) else None
+    def rate(self, near_hz: float) -> tuple[float, float]:
+        """Pictures a second, zeros where no two times are told, and the share of that by which rounding may put it off.
 
-    def lost(self, rate_hz: int) -> int | None:
-        """The first picture before which whole frames are missing, where all other times are those of counted frames.
-
-        Times that jitter are a camera's own and tell nothing; those that do not, of whoever numbered its frames.
+        By their usual step, which pauses do not change, or on the average, which jitter does not: what is nearer.
         """
+        steps_s = np.diff(self.at_s[np.isfinite(self.at_s)])
+        usual_s = steps_s[np.abs(steps_s - np.median(steps_s)) <= ROUNDED_S] if len(steps_s) else steps_s
+        found = [(len(some) / some.sum(), ROUNDED_S / some.sum()) for some in (usual_s, steps_s) if some.sum() > 0]
+        return min(found, key=lambda each: abs(each[0] - near_hz), default=(0.0, 0.0))
+
+    def are_counted(self, rate_hz: int) -> bool:
+        """Whether all are whole frames apart, as of one who counted them; those that jitter are a camera's own."""
         steps = np.diff(self.at_s) * rate_hz
-        frames = np.rint(steps)
-        if not (np.abs(steps - frames) <= STEADY).all():  # nor where a time is not told
-            return None
-        holes = np.flatnonzero(frames > 1)
-        return int(holes[0]) + 1 if len(holes) else None
+        most = min(max(STEADY, ROUNDED_S * rate_hz), MOST_STEADY)
+        return bool((np.abs(steps - np.rint(steps)) <= most).all())  # not where a time is not told
 
     def begins(self, frame: int, rate_hz: int) -> bool:
         """Whether the first picture is shown when a frame is due, within half of one."""

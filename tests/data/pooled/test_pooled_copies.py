@@ -13,8 +13,8 @@ import pytest
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.core.grid import Int64
+from quickdraw.data.pooled_episodes.copies import copy_faults
 from quickdraw.data.pooled_episodes.options import PooledOptions
-from quickdraw.data.pooled_episodes.pictures import copy_faults
 from quickdraw.data.pooled_episodes.slots import Shown
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
 from quickdraw.video.copying import CopiedStream

@@ -122,6 +122,14 @@ def test_all_that_is_wrong_with_key_columns_is_told_at_once(key_file: Callable[.
     assert [fault.field for fault in refusal.value.faults] == ["timestamp", "wall_time", "frame_index", "task_index"]
 
 
+def test_stamps_that_only_rows_have_which_a_fold_drops_tell_no_gap(key_file: Callable[..., Path]) -> None:
+    """The wall does, then."""
+    columns = {"hardware_ns": [0, START, 0, START + 33_333_333], "wall_time": [1.0, 1.0, 3.0, 3.0]}
+    kept = keep(read_keys(DataFile(key_file([0, 0, 1, 1], **columns))), replace(OPTIONS, fold="first"))
+    assert (kept.rows.tolist(), kept.frame.tolist(), kept.steps_s.tolist()) == ([0, 2], [0, 1], [2.0])
+    assert [(gap.before, gap.length_s, gap.clock) for gap in kept.gaps] == [(0, 2.0, "wall_time")]
+
+
 def test_a_gap_names_its_rows_and_the_option(key_file: Callable[..., Path]) -> None:
     hardware = [stamp + (at >= 2) * 600_000_000 for at, stamp in enumerate(stamps([0, 1, 2, 3]))]
     path = key_file([0, 1, 2, 3], hardware_ns=hardware)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quickdraw.data.pooled_episodes.gaps import Gap, gaps, pieces
+from quickdraw.data.pooled_episodes.gaps import Gap, frame_steps, gaps, pieces
 from quickdraw.formats.pooled.clock import ClockClass
 
 FRAME_NS, START = 33_333_333, 5_000_000_000_000
@@ -101,6 +101,23 @@ def test_stamps_too_far_apart_for_64_bits_are_a_hole() -> None:
 def test_one_frame_has_no_hole() -> None:
     assert found([START], [1.0], ClockClass.HW64) == []
     assert found([0], [1.0], ClockClass.NONE) == []
+
+
+@pytest.mark.parametrize("clock", [ClockClass.HW64, ClockClass.TRUNC32])
+def test_frames_step_by_their_stamps_where_both_have_one_else_by_the_wall(clock: ClockClass) -> None:
+    """The wall is late by 10 ms at one frame, and frames 5 and 6 have no stamp."""
+    at_ns = np.arange(10) * FRAME_NS + (np.arange(10) >= 8) * 2 * 10**9
+    stamps = np.where(np.isin(np.arange(10), (5, 6)), 0, at_ns + START)
+    stamps = stamps.astype(np.int32).astype(np.int64) if clock is ClockClass.TRUNC32 else stamps
+    wall_s = 1.7e9 + at_ns * 1e-9 + np.isin(np.arange(10), (2, 6)) * 0.01
+    late_s = np.array([0, 0, 0, 0, 0, 0.01, -0.01, 2, 0])
+    np.testing.assert_allclose(frame_steps(stamps, wall_s, clock), FRAME_NS * 1e-9 + late_s, atol=1e-6)
+
+
+def test_frames_without_any_stamp_step_by_the_wall() -> None:
+    for clock in ClockClass:
+        assert frame_steps(np.zeros(3, np.int64), np.array([1.0, 2.5, 2.0]), clock).tolist() == [1.5, -0.5]
+        assert frame_steps(np.full(1, 5), np.array([1.0]), clock).tolist() == []
 
 
 @given(st.integers(1, 50), st.sets(st.integers(0, 48)))

@@ -60,8 +60,8 @@ def test_a_part_of_depth_that_was_lost_is_not_taken_for_its_head(deep: Path, poo
     source = pooled(deep.parent, depth="lossless")
     assert plan_of(source, "deep", 2).warnings == ()
     lose(deep / SLOTS / "depth/episode-001.mkv", 1, zeroed=zeroed)
-    found = "8 pictures for 12 frames, and picture 4 at 0.267 s"
-    expected = "it at 0.133 s, so that no picture is missing in the middle"
+    found = "8 pictures for 12 frames, and picture 4 at 0.267 s, after 0.100 s"
+    expected = "it at 0.133 s, so that no picture is missing or doubled in the middle"
     assert faults_of(source, "deep", 2) == [("depth", found, expected)]
 
 
@@ -96,7 +96,7 @@ def test_a_picture_of_colour_that_was_dropped_on_the_way_is_no_missing_tail(
     extension: str,
     reordered: bool,
 ) -> None:
-    """As an encoder leaves it out that keeps the others' times: of 300, for of fewer the rate would tell too."""
+    """As an encoder leaves it out that keeps the others' times."""
     task = spoiled("plain")
     shutil.copy(key_file(list(range(300))), task / "data/chunk-000/episode-000.parquet")
     cam = task / SLOTS / "cam/episode-000.mp4"
@@ -110,32 +110,83 @@ def test_a_picture_of_colour_that_was_dropped_on_the_way_is_no_missing_tail(
             assert plan_of(source, "plain", 1).warnings == told
         else:
             ((field, found, expected),) = faults_of(source, "plain", 1)
-            assert (field, found) == ("cam", "299 pictures for 300 frames, and picture 9 at 0.333 s")
-            assert expected in (f"it at 0.30{digit} s, so that no picture is missing in the middle" for digit in "01")
+            assert found.startswith("299 pictures for 300 frames, and picture 9 at 0.333 s, after 0.2")
+            assert field == "cam"
+            assert expected.endswith("s, so that no picture is missing or doubled in the middle")
 
 
+CODING = ("-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", "-pix_fmt", "yuv420p")
+
+
+@pytest.mark.parametrize("tail", [-1, 0, 1])
+@pytest.mark.parametrize("clock", ["hardware_ns", "wall_time"])
 @pytest.mark.parametrize("stands_still", [False, True])
-def test_a_picture_lost_in_the_middle_is_told_where_another_one_at_the_end_makes_up_for_it(
+def test_a_picture_lost_in_the_middle_is_told_whatever_their_number(
     spoiled: Callable[[str], Path],
     pooled: Make,
     films: Films,
     key_file: Callable[..., Path],
     stands_still: bool,
+    clock: str,
+    tail: int,
 ) -> None:
-    """As many pictures as frames, but from the hole on each row would show the next one; unless rows did so too."""
+    """From the hole on each row would show the next one, unless rows did so too; by hardware_ns, if there is one.
+
+    The wall tells the contrary then.
+    """
     task = spoiled("plain")
-    wall_s = [1.79e9 + (k + (stands_still and k >= 100)) / 30 for k in range(300)]
-    shutil.copy(key_file(list(range(300)), wall_time=wall_s), task / "data/chunk-000/episode-000.parquet")
-    cam = task / SLOTS / "cam/episode-000.mp4"
-    coding = ("-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", "-pix_fmt", "yuv420p")
-    films.film(cam, *coding, *(each.format(100) for each in DROPPED), seconds=301 / 30)
-    if stands_still:
-        (told,) = plan_of(pooled(task.parent), "plain", 1).warnings
-        assert told.startswith("the times of cam are uneven (picture 100 at 3.367 s, after 3.300 s)")
+    still = [k / 30 + (k >= 100) / 30 for k in range(300)]
+    even = [k / 30 for k in range(300)]
+    by_clock, by_other = (still, even) if stands_still else (even, still)
+    if clock == "wall_time":
+        columns = {"wall_time": [1.79e9 + each for each in by_clock]}
     else:
-        found = "picture 100 at 3.367 s, after 3.300 s, where its row comes a frame later"
-        expected = "pictures as evenly apart as their rows"
+        hardware_ns = [5 * 10**12 + int(each * 1e9) for each in by_clock]
+        columns = {"wall_time": [1.79e9 + each for each in by_other], "hardware_ns": hardware_ns}
+    shutil.copy(key_file(list(range(300)), **columns), task / "data/chunk-000/episode-000.parquet")
+    cam = task / SLOTS / "cam/episode-000.mp4"
+    films.film(cam, *CODING, *(each.format(100) for each in DROPPED), seconds=(301 + tail) / 30)
+    if stands_still:
+        said = {-1: "the last row is left out: cam has 299 pictures for 300 frames",
+                1: "no row shows the end of cam: 301 pictures for 300 frames"}  # fmt: skip
+        assert plan_of(pooled(task.parent), "plain", 1).warnings == ((said[tail],) if tail else ())
+    else:
+        found = f"{300 + tail} pictures for 300 frames, and picture 100 at 3.367 s, after 3.300 s"
+        expected = "it at 3.333 s, so that no picture is missing or doubled in the middle"
         assert faults_of(pooled(task.parent), "plain", 1) == [("cam", found, expected)]
+
+
+@pytest.mark.parametrize(("slot", "coding"), [("cam", CODING), ("depth", ("-c:v", "ffv1", "-pix_fmt", "gray16le"))])
+def test_a_picture_lost_in_an_mkv_is_told_where_another_one_makes_up_for_it(
+    deep: Path, pooled: Make, films: Films, slot: str, coding: tuple[str, ...]
+) -> None:
+    for film in (deep / SLOTS / slot).glob("episode-001.*"):
+        film.unlink()
+    film = deep / SLOTS / slot / "episode-001.mkv"
+    films.film(film, *coding, *(each.format(5) for each in DROPPED[:4]), seconds=13 / 30)
+    ((field, found, _),) = faults_of(pooled(deep.parent, depth="lossless"), "deep", 2)
+    assert (field, found) == (slot, "12 pictures for 12 frames, and picture 5 at 0.200 s, after 0.133 s")
+
+
+def test_a_film_with_a_pause_has_the_rate_of_its_steps_and_is_parted_where_its_rows_are(
+    spoiled: Callable[[str], Path], pooled: Make, films: Films, key_file: Callable[..., Path]
+) -> None:
+    """120 pictures in 5 s, for it stood still for one of these: 24 a second on the average."""
+    task = spoiled("plain")
+    wall_s = [1.79e9 + k / 30 + (k >= 50) for k in range(120)]
+    shutil.copy(key_file(list(range(120)), wall_time=wall_s), task / "data/chunk-000/episode-000.parquet")
+    cam = task / SLOTS / "cam/episode-000.mp4"
+    pause = "settb=1/15360,setpts='512*N+if(gte(N,50),15360,0)'"
+    films.film(cam, "-vf", pause, *DROPPED[2:], *CODING, "-video_track_timescale", "15360", seconds=4)
+    assert [field for field, *_ in faults_of(pooled(task.parent), "plain", 1)] == ["wall_time"]
+    source = pooled(task.parent, on_gap="split")
+    index = list[int]()
+    for piece, count in ((1, 50), (2, 70)):
+        plan = source.plan(EpisodeKey("plain", f"episode_000001.{piece:02d}"))
+        assert isinstance(plan, EpisodePlan), plan
+        assert (plan.grid.n, plan.warnings) == (count, ())
+        index += source.frame_plan(plan, "cam").frame_index.tolist()
+    assert index == list(range(120))
 
 
 def test_colour_that_begins_late_lacks_no_tail(spoiled: Callable[[str], Path], pooled: Make, films: Films) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.data.pooled_episodes.listing import number_and_piece, run_name
 from quickdraw.data.pooled_episodes.source import PooledEpisodes, rate_of
+from quickdraw.data.recognising import processor_of
 from quickdraw.errors import Refused
 
 type Make = Callable[..., PooledEpisodes]
@@ -166,6 +170,26 @@ def test_pieces_are_in_their_order_as_plain_text_however_many_there_are() -> Non
 def test_other_names_are_none(name: str) -> None:
     with pytest.raises(ValueError, match="is no name of an episode"):
         number_and_piece(name)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_a_task_that_cannot_be_looked_at_is_told_and_not_passed_over(
+    spoiled: Callable[[str], Path], pooled: Make, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    task = spoiled("plain")
+    shutil.copytree(task, task.parent / "locked")
+    real = Path.stat
+
+    def refusing(path: Path, **more: Any) -> Any:
+        if task.parent / "locked" in path.parents:
+            raise OSError(number, os.strerror(number), str(path))
+        return real(path, **more)
+
+    monkeypatch.setattr(Path, "stat", refusing)
+    source = pooled(task.parent)
+    assert source.campaigns() == ["locked", "plain"]
+    assert processor_of(task.parent) == processor_of(task.parent / "locked") == "pooled_episodes"
+    assert len(runs(source, "plain")) == 2
 
 
 def test_the_rate_is_that_of_the_first_task_not_left_out(spoiled: Callable[[str], Path]) -> None:

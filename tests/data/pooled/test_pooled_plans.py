@@ -167,6 +167,10 @@ def test_each_piece_tells_its_own_numbers_and_people_are_told_nothing_that_is_re
     assert [plan.holds["cameras"]["depth"]["starts"] for _, plan in found] == [3, 3]
     index = [source.frame_plan(replace(plan, provenance={}), "depth").frame_index.tolist() for source, plan in found]
     assert index == [[-1, -1], [-1, *range(9)]]
+    assert [plan.warnings for _, plan in found] == [
+        ("depth begins later, at frame 3: all its depth is 0, not known",),
+        ("depth begins at frame 3: all depth before is 0, not known",),
+    ]
 
 
 def test_a_hole_in_frame_index_passes_over_pictures(

@@ -11,10 +11,11 @@ import numpy as np
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, Trait
 from quickdraw.core.grid import NS_PER_S, Grid, Int64, to_ns
+from quickdraw.data.pooled_episodes.copies import ENCODE, LOSSLESS, facts, is_copied
 from quickdraw.data.pooled_episodes.features import Held
 from quickdraw.data.pooled_episodes.frames import Frames, Kept, Keys
 from quickdraw.data.pooled_episodes.options import PooledOptions
-from quickdraw.data.pooled_episodes.pictures import ENCODE, LOSSLESS, Match, facts, is_copied, match_warnings
+from quickdraw.data.pooled_episodes.pictures import Match, match_warnings
 from quickdraw.data.pooled_episodes.slots import UNITE, Shown
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder
 from quickdraw.formats.pooled.clock import ClockClass, steps_back
@@ -88,7 +89,7 @@ def planned(
         provenance=_provenance(episode, folder.text(keys.task_index), shown, taken=taken, held=held),
         traits=tuple(_traits(shown, options, held, files)),
         content_digest=_content(frames, [files.stamps[file].bytes for file in files.videos.values()]),
-        warnings=tuple(_warnings(folder, shown, taken, keys, held)),
+        warnings=tuple(_warnings(folder, shown, taken, held)),
         looks=files.looks,
         reading=reading_of(taken, held),
         holds={
@@ -177,10 +178,8 @@ def _content(frames: Frames, video_bytes: Sequence[int]) -> str:
     return digest.hexdigest()
 
 
-def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken, keys: Keys, held: Held) -> Iterator[str]:
+def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken, held: Held) -> Iterator[str]:
     frames, piece = taken.frames, taken.piece
-    needed = int(keys.frame_index[taken.kept.rows[-1]]) + 1
-    ends = {"is_first": piece.number == 1, "is_last": piece.number == piece.count}
     if folder.warning:
         yield folder.warning
     for column, (_, source) in held.scales.items():
@@ -188,7 +187,7 @@ def _warnings(folder: TaskFolder, shown: Sequence[Shown], taken: Taken, keys: Ke
             yield f"{column}: no scale is recorded, 1 is taken: if that is wrong, forces are 10 to 1000 times too large"
     if taken.kept.folding == "first":
         yield "rows of one frame differ in their stamps: the first of each was taken"
-    yield from match_warnings(needed, shown, frames.rate_hz, **ends)
+    yield from match_warnings(taken.matched, shown, frames.picture, is_last=piece.number == piece.count)
     passed = int(frames.picture[-1] - frames.picture[0]) + 1 - len(frames)
     if passed:
         yield f"{passed} picture{'s' if passed > 1 else ''} shown by no row: frame_index passes over them"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quickdraw.core.grid import Float64, Int64
-from quickdraw.data.pooled_episodes.gaps import Gap, gaps
+from quickdraw.data.pooled_episodes.gaps import Gap, frame_steps, gaps
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.clock import ClockClass, classify, fold
@@ -66,10 +66,13 @@ class Keys:
 class Kept:
     """The rows `(F,)` int64 of a data file that stand for a frame each, how they were chosen, and the gaps they have.
 
-    `rows_per_frame` is the most rows of one frame.
+    `frame` `(F,)` int64 is their frame_index, which rises, `steps_s` `(F - 1,)` float64 the times between them [s], by
+    `hardware_ns` where both have it. `rows_per_frame` is the most rows of one frame.
     """
 
     rows: Int64
+    frame: Int64
+    steps_s: Float64
     folding: Folding
     rows_per_frame: int
     gaps: tuple[Gap, ...]
@@ -132,14 +135,9 @@ def keep(keys: Keys, options: PooledOptions) -> Kept:
         before, after = int(back[0]), int(back[0]) + 1
         found = f"{number[after]} in row {rows[after]}, after {number[before]} in row {rows[before]}"
         raise keys.data.refusal("frame_index", found, "numbers that rise from frame to frame")
-    holes = gaps(
-        keys.hardware_ns[rows],
-        keys.wall_time_s[rows],
-        clock=classify(keys.hardware_ns),
-        rate_hz=options.target_hz,
-        max_gap_s=options.max_gap_s,
-    )
-    return Kept(rows, folding, most, tuple(holes))
+    hardware_ns, wall_time_s, clock = keys.hardware_ns[rows], keys.wall_time_s[rows], classify(keys.hardware_ns)
+    holes = gaps(hardware_ns, wall_time_s, clock=clock, rate_hz=options.target_hz, max_gap_s=options.max_gap_s)
+    return Kept(rows, number, frame_steps(hardware_ns, wall_time_s, clock), folding, most, tuple(holes))
 
 
 def _folded(keys: Keys, options: PooledOptions) -> tuple[Int64, Folding, int]:

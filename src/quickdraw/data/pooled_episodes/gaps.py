@@ -25,10 +25,19 @@ def gaps(hardware_ns: Int64, wall_time_s: Float64, *, clock: ClockClass, rate_hz
 
     By `hardware_ns` where there is one: a frame without a stamp, 0, stands for a frame's time, and a hole beside such
     is taken to be where `wall_time` steps most; frames before the first stamp and behind the last have `wall_time`
-    alone. A clock cut to 32 bits is unwrapped, and whole wraps of 4.295 s that
-    are lost in that are those by which `wall_time` goes further. A step back is no hole.
+    alone. A clock cut to 32 bits is unwrapped, and whole wraps of 4.295 s that are lost in that are those by which
+    `wall_time` goes further. A step back is no hole.
     """
     return [*_gaps(hardware_ns, wall_time_s, clock, rate_hz, max_gap_s=max_gap_s)]
+
+
+def frame_steps(hardware_ns: Int64, wall_time_s: Float64, clock: ClockClass) -> Float64:
+    """Times `(T - 1,)` float64 [s] from frame to frame: by `hardware_ns` where both have it, else by `wall_time`."""
+    found, stamped = np.diff(wall_time_s), np.flatnonzero(hardware_ns)
+    beside = np.diff(stamped) == 1
+    steps_ns = _steps(hardware_ns[stamped], wall_time_s[stamped], clock)
+    found[stamped[:-1][beside]] = steps_ns[beside] / NS_PER_S
+    return found
 
 
 def pieces(frames: int, found: list[Gap]) -> list[tuple[int, int]]:
@@ -40,10 +49,10 @@ def pieces(frames: int, found: list[Gap]) -> list[tuple[int, int]]:
 def _gaps(
     hardware_ns: Int64, wall_time_s: Float64, clock: ClockClass, rate_hz: int, *, max_gap_s: float
 ) -> Iterator[Gap]:
-    if clock is ClockClass.NONE:
+    stamped = np.flatnonzero(hardware_ns)
+    if not len(stamped):  # also of a clock that only rows have which a fold drops
         yield from _by_wall(wall_time_s, 0, max_gap_s)
         return
-    stamped = np.flatnonzero(hardware_ns)
     yield from _by_wall(wall_time_s[: int(stamped[0]) + 1], 0, max_gap_s)
     steps_ns = _steps(hardware_ns[stamped], wall_time_s[stamped], clock)
     steps_s = steps_ns / NS_PER_S - (np.diff(stamped) - 1) / rate_hz
@@ -62,7 +71,7 @@ def _by_wall(wall_time_s: Float64, first: int, max_gap_s: float) -> Iterator[Gap
 
 def _steps(hardware_ns: Int64, wall_time_s: Float64, clock: ClockClass) -> Float64:
     """Steps `(n - 1,)` float64 [ns] between stamps `(n,)`, none of which is 0."""
-    if clock is ClockClass.HW64:
+    if clock is not ClockClass.TRUNC32:
         return np.diff(hardware_ns.astype(np.float64)) if _overflows(hardware_ns) else np.diff(hardware_ns) * 1.0
     steps_ns = np.diff(unwrap32(hardware_ns)) * 1.0
     lost = np.rint((np.diff(wall_time_s) * NS_PER_S - steps_ns) / WRAP)

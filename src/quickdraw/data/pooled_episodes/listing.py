@@ -13,9 +13,10 @@ from quickdraw.data.pooled_episodes.frames import keep, read_keys
 from quickdraw.data.pooled_episodes.gaps import pieces
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.data.pooled_episodes.task_folders import task_folder
+from quickdraw.data.recognising import is_task
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.info import recognise
-from quickdraw.formats.pooled.layout import Layout, task_of
+from quickdraw.formats.pooled.layout import task_of
 from quickdraw.formats.pooled.reader import Episode
 
 RUN: Final = re.compile(rf"episode_(\d{{6,}})(?:{re.escape(PIECE)}(\d{{2,}}))?")
@@ -56,7 +57,7 @@ def number_and_piece(run: str) -> tuple[int, int]:
 
 def root_of(tree: Path, task: str) -> Path:
     """A task's folder: below the tree, or the tree itself where that is a task."""
-    return tree if _is_task(tree) else tree / task
+    return tree if is_task(tree) else tree / task
 
 
 def task_names(tree: Path) -> list[str]:
@@ -65,7 +66,7 @@ def task_names(tree: Path) -> list[str]:
     Passed over are names that begin with `.` or `_` and folders without meta/info.json. Raises Refused where there is
     no task.
     """
-    if _is_task(tree):
+    if is_task(tree):
         return [task_of(tree)]
     if not tree.is_dir():
         found = "a file" if tree.exists() else "nothing there"
@@ -74,7 +75,7 @@ def task_names(tree: Path) -> list[str]:
         entries = sorted(tree.iterdir())
     except OSError as error:
         raise Refused([_tree_fault(tree, f"unreadable ({error.strerror})")]) from error
-    names = [each.name for each in entries if each.name[0] not in "._" and (_is_task(each) or _leads_nowhere(each))]
+    names = [each.name for each in entries if each.name[0] not in "._" and (is_task(each) or _leads_nowhere(each))]
     if not names:
         recognise(tree)  # which tells other formats by name
         raise Refused([_tree_fault(tree, "no task")])
@@ -113,14 +114,6 @@ def _pieces(episode: Episode, options: PooledOptions) -> int:
     except (Refused, OSError):
         return 1
     return len(pieces(len(kept.rows), list(kept.gaps)))
-
-
-def _is_task(folder: Path) -> bool:
-    """Whether a folder holds a task's description, or may: what cannot be looked at must not be passed over."""
-    try:
-        return Layout(folder).info.is_file()
-    except PermissionError:
-        return True
 
 
 def _leads_nowhere(entry: Path) -> bool:

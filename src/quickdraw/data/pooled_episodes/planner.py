@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, FileStamp, Rejected
 from quickdraw.data.pooled_episodes import features
+from quickdraw.data.pooled_episodes.copies import copy_faults
 from quickdraw.data.pooled_episodes.episode_plan import Files, Piece, Taken, planned
 from quickdraw.data.pooled_episodes.features import Held
 from quickdraw.data.pooled_episodes.frames import Frames, Kept, Keys, gap_faults, keep, read_keys, take
 from quickdraw.data.pooled_episodes.gaps import pieces
 from quickdraw.data.pooled_episodes.options import PooledOptions
-from quickdraw.data.pooled_episodes.pictures import Match, copy_faults, lost_faults, match, match_faults
+from quickdraw.data.pooled_episodes.pictures import Match, match, match_faults
 from quickdraw.data.pooled_episodes.slots import Shown, slots_of
 from quickdraw.data.pooled_episodes.task_folders import TaskFolder
 from quickdraw.errors import Fault, Refused
@@ -53,13 +54,12 @@ class Planner:
         if rows is None:
             return Rejected(self.key, tuple(faults))
         keys, kept, piece = rows
-        needed = int(keys.frame_index[kept.rows[-1]]) + 1
+        rate_hz = self.options.target_hz
         # Where a slot is damaged, what is left of them does not tell whether a row is short of a picture.
-        matched = match(needed, () if of_slots else shown)
+        matched = match(kept.frame, kept.steps_s, () if of_slots else shown, rate_hz)
         frames = self._frames(keys, kept, piece, matched)
         if not of_slots:
-            faults += match_faults(self.where, needed, shown, self.options.target_hz)
-            faults += self._lost(shown, keys, kept)
+            faults += match_faults(self.where, matched, shown, rate_hz)
             faults += self._copy_faults(shown, frames, matched)
             faults += self._emptied(keys, piece, matched)
         held = self._held(frames, faults)
@@ -120,10 +120,6 @@ class Planner:
     def _emptied(self, keys: Keys, piece: Piece, matched: Match) -> Iterator[Fault]:
         if matched.short and piece.number == piece.count and piece.end - piece.first == 1:
             yield Fault(self.where, "rows", "none that has a picture", "one or more", path=str(keys.data.path))
-
-    def _lost(self, shown: Sequence[Shown], keys: Keys, kept: Kept) -> Iterator[Fault]:
-        frame, at_s = keys.frame_index[kept.rows], keys.wall_time_s[kept.rows]
-        yield from lost_faults(self.where, shown, frame, at_s, self.options.target_hz)
 
     def _copy_faults(self, shown: Sequence[Shown], frames: Frames, matched: Match) -> Iterator[Fault]:
         for each in shown:

@@ -34,9 +34,9 @@ UNITE: Final = "+source.slots.<name>=[a,b]"
 class Shown:
     """A camera of an episode: what is in its file, in which stream of it, and when its pictures are shown.
 
-    `times` are none where the camera is not shown. `rate_hz` is 0 where the file does not tell. `codes_range` is the
-    colour range of depth in logarithmic codes, else "". `copied` are the facts of a stream that is to be copied, None
-    where it is decoded; `header` is an mp4's.
+    `times` are none where the camera is not shown. `rate_hz` is what the file tells on the average, 0 where nothing.
+    `codes_range` is the colour range of depth in logarithmic codes, else "". `copied` are the facts of a stream that is
+    to be copied, None where it is decoded; `header` is an mp4's.
     """
 
     camera: str
@@ -153,8 +153,11 @@ def _depth(
 def _file_faults(shown: Shown, options: PooledOptions, where: str) -> Iterator[Fault]:
     """What is wrong with one file, whatever the rows are."""
     path = str(shown.path)
-    if shown.rate_hz and abs(shown.rate_hz - options.target_hz) > RATE_TOLERANCE * options.target_hz:
-        found = f"{shown.rate_hz:g} pictures a second"
+    rate_hz, rounded = shown.times.rate(options.target_hz)
+    if not rate_hz:
+        rate_hz = shown.rate_hz
+    if rate_hz and abs(rate_hz / options.target_hz - 1) > RATE_TOLERANCE + rounded:
+        found = f"{rate_hz:.4g} pictures a second"
         yield Fault(where, shown.slot, found, f"{options.target_hz}, as the task has", path=path)
     if shown.codes_range not in ("", FULL_RANGE):
         found = f"depth codes of colour range {shown.codes_range}, which may have been scaled"

@@ -98,10 +98,18 @@ def _source_of(view: DatasetView, tree: Path, ledger: Ledger) -> Source | None:
         for fault in refused.faults:
             ledger.add(replace(fault, field=SOURCE_FILES))
         return None
-    if campaigns and not set(campaigns) & set(source.campaigns()):
+    if campaigns and not set(campaigns) & _names(source):
         found = f"none of the dataset's {source.words.group}s"
         raise Refused([Fault(SOURCE_OPTION, "tree", found, expected, path=str(tree))])
     return source
+
+
+def _names(source: Source) -> set[str]:
+    """The campaigns of a tree; none where it is no tree."""
+    try:
+        return set(source.campaigns())
+    except Refused:
+        return set()
 
 
 def _check_source(
