@@ -112,7 +112,8 @@ def test_the_short_form_of_depth_is_refused_beside_the_long_one_and_with_other_w
     (line,) = faults("+source.depth=true", "source.depth.mode=copy")
     assert "source.depth: found +source.depth=true and +source.depth.mode=copy, expected one value" in line
     (line,) = faults("+source.depth=lossless")
-    assert line == "command line: source.depth: found 'lossless', expected true or false; override: +source.depth=..."
+    option = "+source.depth=... or +source.depth.mode=..."
+    assert line == f"command line: source.depth: found 'lossless', expected true or false; override: {option}"
     with pytest.raises(Refused, match=r"option: found source\.depth"):
         parse(["processor=block_stack", "source.depth=true"])
 

@@ -142,7 +142,7 @@ def _valued(name: str, text: str, processor: str | None) -> tuple[str, Any]:
     meant, words = SHORT.get(name, ("", {}))
     if meant in known:
         if text.lower() not in words:
-            raise Refused([_fault(name, repr(text), " or ".join(words), f"+{name}=...")])
+            raise Refused([_fault(name, repr(text), " or ".join(words), f"+{name}=... or +{meant}=...")])
         return meant, words[text.lower()]
     kind = known.get(name) or next((kind for option, kind in known.items() if _is_one(name, option)), None)
     if kind is None or name.endswith(f".{NAME}"):

@@ -8,7 +8,7 @@ from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected, Trait
 from quickdraw.errors import Fault
 from quickdraw.pipeline.source import Source
 
-MOST_NAMED = 20  # runs of a group that are named in each fault of the groups it differs from
+MOST_NAMED = 5  # runs of a group that are named in each fault of the groups it differs from
 
 type Plans = Mapping[EpisodeKey, EpisodePlan]
 
@@ -47,8 +47,11 @@ def _minorities(trait: Trait, groups: Mapping[str, list[EpisodeKey]], source: So
     """The episodes that are in any but the largest of `groups`, by value of `trait`."""
     latest_first = sorted(groups.items(), key=lambda group: group[1][0], reverse=True)
     by_size = sorted(latest_first, key=lambda group: len(group[1]))
-    told = "; ".join(f"{value} in {_named(keys, source)}" for value, keys in by_size)
+    most = f"{by_size[-1][0]} in {_named(by_size[-1][1], source)}"
     for value, keys in by_size[:-1]:
+        rest = sum(len(group) for _, group in by_size[:-1]) - len(keys)
+        others = f"; others in {rest} {source.words.many if rest > 1 else source.words.one}" if rest else ""
+        told = f"{value} in {_named(keys, source)}; {most}{others}"
         for key in keys:
             path = str(source.path(key, trait.file))
             expected = f"one {trait.name} in all {source.words.many}, not {told}"

@@ -246,3 +246,22 @@ def test_an_action_of_columns_is_of_the_same_row_and_an_empty_episode_is_all_fil
     empty = features.read(none, frames, options, settled, {})
     assert list(empty) == names(settled, options)
     assert not any(array.any() for array in empty.values())
+
+
+def test_a_state_or_an_action_that_holds_fill_is_told(made: SimpleNamespace) -> None:
+    """A policy would learn zeros that nobody measured; what is in every row, or in neither of the two, is no matter."""
+    whole = made.plan({POSE: made.held("observation.slam_trajectory", 9, missing=1), GLOVE: made.held(GLOVE, 256)})
+    lacking = made.plan({GLOVE: made.held(GLOVE, 256)}, "episode_000002")
+    told = f"{POSE} has no sample in 5 of 8 rows, which hold fill: {POSE}_valid tells, state and action do not"
+    for state, action in ((("slam_pose", "left_glove"), "next_state"), ((), ("slam_trajectory",))):
+        notes = settle([whole, lacking], PooledOptions(30, state=state, action=action)).notes
+        assert [note for note in notes if "fill" in note] == [told]
+    assert settle([whole, lacking], PooledOptions(30, state=("left_glove",), action="next_state")).notes == ()
+
+
+def test_depth_that_is_asked_for_and_that_no_episode_shows_is_told(made: SimpleNamespace) -> None:
+    asked = PooledOptions(30, depth="lossless", state=("left_glove",), action="next_state")
+    plan = made.plan({GLOVE: made.held(GLOVE, 256)})
+    assert settle([plan], asked).notes == ("depth is asked for, and no episode shows any",)
+    deep = {"kind": "depth", "height_px": 48, "width_px": 64, "slot": "deep"}
+    assert settle([made.plan({GLOVE: made.held(GLOVE, 256)}, cameras={"deep": deep})], asked).notes == ()

@@ -23,6 +23,7 @@ from quickdraw.formats.pooled import columns
 
 NO_ACTION: Final = "no action: the recorded one is a placeholder (+source.action=[...] or +source.action=next_state)"
 COPIED_DEPTH: Final = "depth is copied as the recorder's codes: where nothing is known it reads 100 mm, not 0"
+NO_DEPTH: Final = "depth is asked for, and no episode shows any"
 UNFILLED: Final = "nothing but its fill in any episode"
 NAMES: Final = "lerobot takes `image` for pictures, parts names at `/`, and writes over what ends `_is_pad`"
 
@@ -95,7 +96,8 @@ class _Gathered:
 
     `columns` are those it is made from, each with the first episode by key that has it, `filled` those that hold more
     than fill, with the first where they do, and `whys` why one does not. `widths` counts episodes by how wide it is in
-    them; `width` is that where it is filled. `missing` counts rows, `odd` samples.
+    them; `width` is that where it is filled. `missing` counts rows without a sample, `rows` those with one, `odd`
+    samples that are not finite.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -105,6 +107,7 @@ class _Gathered:
     width: int = 0
     missing: int = 0
     odd: int = 0
+    rows: int = 0
 
     @property
     def column(self) -> str:
@@ -115,8 +118,8 @@ class _Gathered:
         """Whether any row has no sample, or any of `episodes` lacks it, or has it empty and of another width."""
         return self.missing > 0 or self.widths[self.width] < episodes
 
-    def take(self, key: str, held: Mapping[str, Any]) -> None:
-        """Count what the episode `key` holds of it."""
+    def take(self, key: str, held: Mapping[str, Any], frames: int) -> None:
+        """Count what the episode `key`, of so many frames, holds of it."""
         column = held["column"]
         self.columns[column] = min(key, self.columns.get(column, key))
         if held["filled"]:
@@ -127,6 +130,7 @@ class _Gathered:
             self.whys[column] = min(why, self.whys.get(column, why))
         self.widths[held["width"]] += 1
         self.missing += held["missing"]
+        self.rows += frames - held["missing"]
         self.odd += held.get("odd", 0)
 
     def left_out(self) -> Iterator[tuple[str, str]]:
@@ -148,12 +152,13 @@ class _Gathered:
 
 @dataclass(slots=True)
 class _Gathering:
-    """All features and cameras of `episodes` plans, and the `slots` these are recorded in.
+    """All features and cameras of `episodes` plans of `rows` in all, and the `slots` these are recorded in.
 
     Of a camera what the first episode by key that has it says; `gops` is the longest that any says, where it is copied.
     """
 
     episodes: int = 0
+    rows: int = 0
     columns: dict[str, _Gathered] = field(default_factory=dict)
     cameras: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     gops: dict[str, int] = field(default_factory=dict)
@@ -173,9 +178,10 @@ def _gathered(plans: Iterable[EpisodePlan]) -> _Gathering:
     found = _Gathering()
     for plan in plans:
         found.episodes += 1
+        found.rows += plan.frames
         key = str(plan.key)
         for name, held in plan.holds["columns"].items():
-            found.columns.setdefault(name, _Gathered()).take(key, held)
+            found.columns.setdefault(name, _Gathered()).take(key, held, plan.frames)
         for name, camera in plan.holds["cameras"].items():
             found.take(key, name, camera)
     return found
@@ -224,6 +230,23 @@ def _cameras(found: _Gathering, options: PooledOptions) -> tuple[Camera, ...]:
     return tuple(sorted(shown, key=lambda camera: (camera.kind == "depth", camera.name)))
 
 
+def _of_depth(found: _Gathering, options: PooledOptions) -> Iterator[str]:
+    if options.depth == "copy":
+        yield COPIED_DEPTH
+    if options.depth != "none" and all(each["kind"] == "rgb" for _, each in found.cameras.values()):
+        yield NO_DEPTH
+
+
+def _filled_up(found: _Gathering, options: PooledOptions) -> Iterator[str]:
+    """What of a state and an action is not measured in every row: a policy would learn from fill."""
+    chosen = (options.action,) if isinstance(options.action, str) else options.action or ()
+    for member in dict.fromkeys((*options.state, *(each for each in chosen if each != NEXT_STATE))):
+        name = resolved(member, found.columns, options)
+        if name is not None and (lacking := found.rows - found.columns[name].rows):
+            told = f"{name}_valid tells, state and action do not"
+            yield f"{name} has no sample in {lacking:,} of {found.rows:,} rows, which hold fill: {told}"
+
+
 def _stream(camera: Mapping[str, Any], gop: int | None) -> dict[str, Any] | None:
     """What the copied streams of a camera have alike, and the longest way from keyframe to keyframe in any of them."""
     return None if gop is None else {**camera["stream"], "gop": gop}
@@ -232,8 +255,8 @@ def _stream(camera: Mapping[str, Any], gop: int | None) -> dict[str, Any] | None
 def _notes(found: _Gathering, left_out: Mapping[str, str], options: PooledOptions) -> Iterator[str]:
     if options.action is None:
         yield NO_ACTION
-    if options.depth == "copy":
-        yield COPIED_DEPTH
+    yield from _of_depth(found, options)
+    yield from _filled_up(found, options)
     for camera, slots in sorted(options.slots.items()):
         if found.slots.isdisjoint(slots) and (not options.cameras or camera in options.cameras):
             yield f"source.slots.{camera}: no episode shows {' or '.join(slots)}"
