@@ -113,6 +113,12 @@ def load(path: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def module_of() -> Callable[[Path], ModuleType]:
+    """`load`, for conftests and tests, which cannot import this file."""
+    return load
+
+
+@pytest.fixture(scope="session")
 def synthetic() -> ModuleType:
     """synthetic_split.py."""
     return load(ROOT / "tests/formats/lerobot/synthetic_split.py")

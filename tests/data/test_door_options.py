@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-import quickdraw.data.config as config_module
 from quickdraw.data.block_stack_ranges import block_stack_faults
 from quickdraw.data.config import config_folder, group_names, option_kinds, option_names, parse
 from quickdraw.data.help_text import commented_options, help_lines
@@ -20,6 +18,8 @@ from quickdraw.data.pooled_ranges import pooled_faults
 from quickdraw.data.processors import PROCESSORS, block_stack, main
 from quickdraw.errors import Refused
 from quickdraw.video.codecs import H264
+
+pytestmark = pytest.mark.usefixtures("composed_once")
 
 PROCESSOR = "processor=block_stack"
 CAMERAS = ["scene_left", "scene_right", "gripper_right_bottom", "gripper_right_top"]
@@ -38,23 +38,6 @@ VALUES = {
     "source.cube.evidence_area_px": "40", "source.cube.evidence_share": "0.05", "output.dir": "/o",
     "dry_run": "true",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def composed_once() -> Iterator[None]:
-    """Hydra takes a third of a second to compose what is the same for the same groups: here it does so once."""
-    known: dict[str, Config[Any]] = {}
-
-    def compose(chosen: dict[str, str]) -> Config[Any]:
-        name = str(sorted(chosen.items()))
-        if name not in known:
-            known[name] = original(chosen)
-        return copy.deepcopy(known[name])
-
-    original = config_module._compose
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config_module, "_compose", compose)
-        yield
 
 
 def value_of(config: Config[Any], name: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -11,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import quickdraw.data.config as config_module
 from quickdraw.data.config import default_config, named_processor, option_names, parse
-from quickdraw.data.options import Config, PooledSource
+from quickdraw.data.options import PooledSource
 from quickdraw.data.pooled_ranges import pooled_faults
 from quickdraw.errors import Refused
+
+pytestmark = pytest.mark.usefixtures("composed_once")
 
 PROCESSOR = "processor=pooled_episodes"
 DEFAULTS: dict[str, Any] = {
@@ -43,23 +42,6 @@ GIVEN = [
     ("source.max_runs_per_campaign", "2", 2), ("source.on_bad_run", "skip", "skip"), ("source.rehash", "true", True),
     ("source.lerobot_stats", "split", "split"),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def composed_once() -> Iterator[None]:
-    """Hydra takes a third of a second to compose what is the same for the same groups: here it does so once."""
-    known: dict[str, Config[Any]] = {}
-
-    def compose(chosen: dict[str, str]) -> Config[Any]:
-        name = str(sorted(chosen.items()))
-        if name not in known:
-            known[name] = original(chosen)
-        return copy.deepcopy(known[name])
-
-    original = config_module._compose
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config_module, "_compose", compose)
-        yield
 
 
 def source_of(*arguments: str) -> PooledSource:

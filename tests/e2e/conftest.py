@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,28 +19,16 @@ type Once = Callable[[str, Callable[[Path], None]], Path]
 type Processors = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def load(path: Path) -> ModuleType:
-    """A module from its file, once a process."""
-    name = f"quickdraw_tests_{path.stem}"
-    if name not in sys.modules:
-        found = importlib.util.spec_from_file_location(name, path)
-        assert found is not None
-        assert found.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(found)
-        found.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
 @pytest.fixture(scope="session")
-def oracle() -> ModuleType:
+def oracle(module_of: Callable[[Path], ModuleType]) -> ModuleType:
     """pooled_oracle.py."""
-    return load(HERE / "pooled_oracle.py")
+    return module_of(HERE / "pooled_oracle.py")
 
 
 @pytest.fixture(scope="session")
-def forge() -> ModuleType:
+def forge(module_of: Callable[[Path], ModuleType]) -> ModuleType:
     """pooled_forge.py."""
-    return load(HERE / "pooled_forge.py")
+    return module_of(HERE / "pooled_forge.py")
 
 
 @dataclass(frozen=True)
