@@ -100,6 +100,20 @@ def sample_dataset(sample_tree: Path, once: Callable[[str, Callable[[Path], None
     return once("sample", make) / "datasets" / "block_stack"
 
 
+@pytest.fixture(scope="session")
+def pooled_dataset(sample_pooled: Path, once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """A task of the pooled sample built with depth, state and action, by the command."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        task = f"+source.dir={sample_pooled / 'recordings/umi_pick'}"
+        features = ("+source.depth=true", "+source.state=[slam_pose,gripper_state]", "+source.action=next_state")
+        result = run_processors("+processor=pooled_episodes", task, "+source.name=umi_pick", *features, cwd=folder)
+        assert result.returncode == 0, result.stderr
+
+    return once("pooled-sample", make) / "datasets" / "umi_pick"
+
+
 def load(path: Path) -> ModuleType:
     """A module from its file, once a process."""
     name = f"quickdraw_tests_{path.stem}"
