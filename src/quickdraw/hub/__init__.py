@@ -1,0 +1,1 @@
+"""The Hugging Face Hub: what is sent there, and how."""
