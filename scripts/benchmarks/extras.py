@@ -19,7 +19,8 @@ from benchmarks.trees import CAMPAIGN, plans, write_tree
 from benchmarks.work import once
 from quickdraw.core.episode import EpisodePlan
 from quickdraw.core.hues import CubeThresholds
-from quickdraw.data.block_stack import CUBE_CAMERAS, BlockStack
+from quickdraw.data.block_stack import BlockStack
+from quickdraw.data.block_stack_options import CUBE_CAMERAS
 from quickdraw.pipeline.digests import digest
 from quickdraw.pipeline.looking import look_at
 from quickdraw.pipeline.part_files import clip_digest

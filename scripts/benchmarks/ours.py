@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quickdraw.core.episode import FramePlan, Rejected
 from quickdraw.data.block_stack import BlockStack
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.formats.campaign.acceptance import Acceptance
 from quickdraw.video.encoding import Encoding

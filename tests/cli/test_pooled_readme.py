@@ -9,17 +9,22 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from quickdraw.cli.main import app
-from quickdraw.data.config import option_names
+from quickdraw.data.command_line.composing import default_config, option_names
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes.naming import spec_of
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.data.processors import main
+
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
 
 TESTS = Path(__file__).resolve().parents[1]
 README = (TESTS.parent / "README.md").read_text(encoding="utf-8")
@@ -123,7 +128,7 @@ def test_every_tool_is_in_its_table() -> None:
 )
 def test_features_are_called_as_its_table_says(told: str, column: str, matrices: str) -> None:
     (feature, dimensions), *more = [row[1:3] for row in rows("column") if row[0] == told]
-    options = PooledOptions(target_hz=30, force_matrices=matrices)
+    options = replace(OPTIONS, force_matrices=matrices)
     spec = spec_of(f"observation.{column}", {"left_glove": 256, "left_glove_imu_valid": 16}.get(column, 0), options)
     wide, named = re.match(r"(\d+)(?: samples of (\d+))?:", dimensions), re.findall(r"`(\w+)`", dimensions)
     assert not more

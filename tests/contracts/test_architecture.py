@@ -38,7 +38,7 @@ def test_import_contracts_are_kept() -> None:
 
 def test_every_room_of_the_package_is_one_the_layers_name() -> None:
     rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert rooms <= {"cli", "core", "data", "formats", "pipeline", "report", "sim", "video", "configs"}
+    assert rooms <= {"cli", "core", "data", "formats", "hub", "pipeline", "report", "sim", "video", "configs"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)

@@ -186,3 +186,15 @@ def test_a_hiccup_is_an_interval_longer_than_three_medians() -> None:
     for hiccup, gaps in ((30, 0), (31, 1)):
         t_ns = np.cumsum([0, 10, 10, 10, 10, hiccup, 10, 10, 10]) * MS
         assert displacement(t_ns, np.array([0]), Grid(0, 10, 1)).gaps == gaps
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=2, max_size=30), st.integers(1, 40))
+def test_deciles_are_the_quantiles_of_exact_arithmetic_to_the_nanosecond(stamps: list[int], n: int) -> None:
+    t_ns, grid = sorted(stamps), Grid(0, 30, n)
+    index = brute_nearest(t_ns, grid)
+    found = displacement(np.array(t_ns, np.int64), np.array(index, np.int64), grid)
+    moves = exact_moves(t_ns, index, grid)
+    expected = [float(exact_quantile(moves, Fraction(tenth, 10))) for tenth in range(11)]
+    assert found.deciles_s == pytest.approx(expected, abs=6e-10)
+    assert found.deciles_s[-1] == pytest.approx(found.max_s, abs=6e-10)
+    assert list(found.deciles_s) == sorted(found.deciles_s)

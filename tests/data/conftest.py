@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import quickdraw.data.config as config_module
-from quickdraw.data.options import Config
 
 TINY = Path(__file__).resolve().parents[1] / "formats/campaign/conftest.py"
 RUNS = {
@@ -48,20 +44,3 @@ def five(tmp_path: Path, tiny_run: Callable[..., Any]) -> dict[str, Any]:
         run.write()
         runs[name] = run
     return runs
-
-
-@pytest.fixture(scope="module")
-def composed_once() -> Iterator[None]:
-    """Hydra takes a third of a second to compose what is the same for the same groups: here it does so once."""
-    known: dict[str, Config[Any]] = {}
-
-    def compose(chosen: dict[str, str]) -> Config[Any]:
-        name = str(sorted(chosen.items()))
-        if name not in known:
-            known[name] = original(chosen)
-        return copy.deepcopy(known[name])
-
-    original = config_module._compose
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config_module, "_compose", compose)
-        yield

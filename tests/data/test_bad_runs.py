@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.data.block_stack import BlockStack
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline import disk

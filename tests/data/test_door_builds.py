@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.pipeline.places import VIEWS
 
 type Processors = Callable[..., subprocess.CompletedProcess[str]]
 CUBE = "observation.objects.cube"  # measured in two cameras, and so not where only one is exported
@@ -62,6 +63,7 @@ def test_nothing_but_the_dataset_and_the_two_indexes_is_left(one_camera: Path) -
     assert sorted(path.name for path in one_camera.iterdir()) == sorted(
         [
             *SPLITS,
+            *VIEWS,
             "fingerprints",
             "measured",
             "media",

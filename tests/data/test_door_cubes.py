@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quickdraw.core.hues import CubeThresholds
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.errors import Refused
 from quickdraw.pipeline.settings import Settings

@@ -61,7 +61,9 @@ def test_a_good_tree_is_one_document_of_everything_planned(five: Five, monkeypat
     assert (episode["campaign"], episode["run"], episode["split"]) == ("campaign3-play", "recording_1", "val")
     assert episode["frames"] == sum(s["frames"] for s in told["splits"]) / 5
     assert episode["seconds"] == pytest.approx(episode["frames"] / 30)
-    assert set(episode["displacement"]["scene_left"]) == {"max_s", "p99_s", "bound_s", "past_bound", "gaps"}
+    assert set(episode["displacement"]["scene_left"]) == {
+        "max_s", "p99_s", "bound_s", "past_bound", "gaps", "deciles_s"
+    }  # fmt: skip
     assert (episode["mended"], episode["commanded"], episode["warnings"]) == ({}, None, [])
     assert told["counts"] == {"runs": 5, "episodes": 5, "rejected": 0, "faults": 0, "frames": 5 * episode["frames"],
                               "seconds": pytest.approx(5 * episode["seconds"])}  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from quickdraw.data.block_stack_ranges import block_stack_faults
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
+from quickdraw.data.processor import processor
 from quickdraw.data.processors import block_stack
 from quickdraw.errors import Refused
 from quickdraw.pipeline.build import build
@@ -76,11 +76,10 @@ def test_a_codec_alone_brings_its_own_crf_and_preset_and_either_may_be_given(cod
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_every_preset_and_both_ends_of_a_codecs_crf_are_in_its_range(codec: str) -> None:
-    own, config = CODECS[codec], parse(["processor=block_stack", "source.dir=/d", f"source.video.codec={codec}"]).config
-    for config.source.video.crf in (own.best_crf, own.worst_crf):
-        assert block_stack_faults(config) == []
-    for config.source.video.preset in own.presets:
-        assert block_stack_faults(config) == []
+    own, chosen = CODECS[codec], ["processor=block_stack", "source.dir=/d", f"source.video.codec={codec}"]
+    ends = [f"crf={crf}" for crf in (own.best_crf, own.worst_crf)]
+    for given in (*ends, *(f"preset={preset}" for preset in own.presets)):
+        assert processor("block_stack").faults(parse([*chosen, f"source.video.{given}"]).config) == []
 
 
 @pytest.mark.parametrize(

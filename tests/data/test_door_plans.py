@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack, main
 from quickdraw.errors import Refused
 from quickdraw.pipeline.executors.inline import Inline

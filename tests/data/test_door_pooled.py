@@ -7,22 +7,25 @@ import pickle
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from quickdraw.cli.main import app
 from quickdraw.core.depth import CONTRACT, LEROBOT
-from quickdraw.data.config import parse
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.command_line.composing import default_config, parse
+from quickdraw.data.options import as_json
+from quickdraw.data.pooled_episodes.filming import filmings
+from quickdraw.data.pooled_episodes.options import Depth, Imu, PooledOptions, PooledVideo
 from quickdraw.data.pooled_episodes.settling import Camera, Settled, of_document
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
-from quickdraw.data.pooled_filming import filmings
+from quickdraw.data.processor import source_of
 from quickdraw.data.processors import main, pooled_episodes
 from quickdraw.data.recognising import processor_of
-from quickdraw.data.sources import source_of
 from quickdraw.errors import Refused
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import BuildPlan, make_plan
@@ -32,8 +35,9 @@ from quickdraw.video.copying import Copying
 from quickdraw.video.depth_encoding import DepthEncoding
 from quickdraw.video.encoding import Encoding
 
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
+
 type Processors = Callable[..., subprocess.CompletedProcess[str]]
-VIDEO = {"codec": "h264", "crf": 15, "preset": "veryfast", "gop": 5, "mode": "encode"}
 
 
 @pytest.fixture
@@ -83,9 +87,10 @@ def test_the_source_is_asked_for_what_was_typed(umi: Path) -> None:
         "source.max_gap_s=2", "source.imu.mode=mean", "source.imu.samples=4", "source.force_matrices=25x50",
         "source.clocks=true", "source.state=[slam_pose]", "source.action=next_state",
     ).source  # fmt: skip
-    assert source == PooledEpisodes(umi, PooledOptions(
-        target_hz=30, cameras=("front",), slots={"front": ("umi_rgb", "x")}, hw=(48, 64), depth="copy",
-        video_mode="copy", gop=30, fold="first", on_gap="split", max_gap_s=2.0, imu_mode="mean", imu_samples=4,
+    assert source == PooledEpisodes(umi, replace(OPTIONS,
+        target_hz=30, cameras=("front",), slots={"front": ("umi_rgb", "x")}, hw=(48, 64), depth=Depth("copy"),
+        video=PooledVideo(mode="copy", gop=30, codec="h264", crf=15, preset="veryfast"), fold="first", on_gap="split",
+        max_gap_s=2.0, imu=Imu("mean", 4),
         force_matrices="25x50", clocks=True, state=("slam_pose",), action="next_state",
     ))  # fmt: skip
 
@@ -118,7 +123,8 @@ def test_each_camera_is_filmed_as_it_is_asked_for() -> None:
     stream = {"codec": "hevc", "pix_fmt": "gray12le", "gop": 3}
     cameras = (Camera("odd", "rgb", 97, 129, None), Camera("same", "rgb", 96, 128, stream | {"pix_fmt": "yuv420p"}),
                Camera("deep", "depth", 97, 129, None), Camera("codes", "depth", 96, 128, stream))  # fmt: skip
-    found = filmings(Settled((), cameras, {}, ()), PooledOptions(target_hz=25, gop=7), VIDEO)
+    video = replace(OPTIONS.video.resolved(), gop=7)
+    found = filmings(Settled((), cameras, {}, ()), replace(OPTIONS, target_hz=25, video=video))
     assert found == {
         "odd": Encoding(96, 128, 25, crf=15, preset="veryfast", gop=7),
         "same": Copying(96, 128, 25, codec="hevc", pix_fmt="yuv420p", gop=3),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quickdraw.data.config import default_config, named_processor, option_names, parse
-from quickdraw.data.options import PooledSource
-from quickdraw.data.pooled_ranges import pooled_faults
-from quickdraw.errors import Refused
-
-pytestmark = pytest.mark.usefixtures("composed_once")
+from quickdraw.data.command_line.arguments import named_processor
+from quickdraw.data.command_line.composing import default_config, option_names, parse
+from quickdraw.data.options import as_json
+from quickdraw.data.pooled_episodes.options import PooledSource
+from quickdraw.data.processor import processor
+from quickdraw.errors import Fault, Refused
 
 PROCESSOR = "processor=pooled_episodes"
 DEFAULTS: dict[str, Any] = {
@@ -51,28 +50,32 @@ def source_of(*arguments: str) -> PooledSource:
 
 
 def value_of(source: PooledSource, option: str) -> Any:
-    value: Any = source
+    value: Any = as_json(source)
     for part in option.split(".")[1:]:
-        value = getattr(value, part)
+        value = value[part]
     return value
 
 
-def faults(*arguments: str) -> list[str]:
+def told_of(*arguments: str) -> list[Fault]:
     """Every fault of a command line, be it of its words or of its ranges."""
     try:
-        return [str(fault) for fault in pooled_faults(parse([PROCESSOR, "source.dir=/d", *arguments]).config)]
+        return processor("pooled_episodes").faults(parse([PROCESSOR, *arguments]).config)
     except Refused as refused:
-        return [str(fault) for fault in refused.faults]
+        return list(refused.faults)
+
+
+def faults(*arguments: str) -> list[str]:
+    return [str(fault) for fault in told_of("source.dir=/d", *arguments)]
 
 
 def test_the_defaults_are_as_they_were_agreed() -> None:
-    assert asdict(source_of()) == DEFAULTS
+    assert as_json(source_of()) == DEFAULTS
     assert faults() == []
 
 
 def test_every_option_is_tried_here() -> None:
     tried = {option for option, *_ in GIVEN} | {"processor", "executor", "source.dir", "source.slots.<name>"}
-    assert tried | {"output.dir", "dry_run"} == set(option_names("pooled_episodes"))
+    assert tried | {"output.dir", "dry_run", "report"} == set(option_names("pooled_episodes"))
 
 
 @pytest.mark.parametrize(("option", "text", "value"), GIVEN)
@@ -81,7 +84,7 @@ def test_an_option_is_what_it_was_given_and_no_other_changes(plus: str, option: 
     source = source_of(f"{plus}{option}={text}")
     assert value_of(source, option) == value
     first = option.split(".")[1]
-    changed = {name for name, is_now in asdict(source).items() if is_now != DEFAULTS[name]}
+    changed = {name for name, is_now in as_json(source).items() if is_now != DEFAULTS[name]}
     assert changed <= {first}
 
 
@@ -108,7 +111,7 @@ NAMES = st.text(st.characters(exclude_characters="=/\\\0'", exclude_categories=[
 def test_slots_of_any_name_are_a_list_taken_verbatim(camera: str, slots: list[str]) -> None:
     typed = ",".join(f"'{slot}'" for slot in slots)
     source = source_of(f"+source.slots.{camera}=[{typed}]", "source.slots.other=[b]")
-    assert source.slots == {camera: slots, "other": ["b"]}
+    assert source.slots == {camera: (*slots,), "other": ("b",)}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,7 @@ def test_slots_of_any_name_are_a_list_taken_verbatim(camera: str, slots: list[st
         ("source.slots.=[a]", "option: found source.slots. (did you mean source.slots.<name>"),
         ("source.slots.<name>=[a]", "option: found source.slots.<name> (did you mean source.slots.<name>"),
         ("source.slot.front=[a]", "option: found source.slot.front (did you mean source.slots.<name>"),
-        ("source.target_hz=30", "option: found source.target_hz (an option of block_stack), expected one of "),
+        ("source.target_hz=30", "option: found source.target_hz (an option of block_stack), expected an option "),
         ("source.force_matrix=sums", "option: found source.force_matrix (did you mean source.force_matrices"),
         ("source.imu=last", "option: found source.imu (did you mean source.imu.mode"),
         ("source.hw=96x128", "source.hw: found '96x128', expected a list of whole numbers, as [a,b] or null"),
@@ -184,14 +187,14 @@ OUT_OF_RANGE = [
 def test_a_value_out_of_its_range_is_refused_with_the_range(argument: str, told: str) -> None:
     name = argument.partition("=")[0]
     folder = [] if name == "source.dir" else ["source.dir=/d"]
-    (fault,) = pooled_faults(parse([PROCESSOR, *folder, argument]).config)
+    (fault,) = told_of(*folder, argument)
     assert (fault.where, fault.field, fault.option) == ("command line", name, f"+{name}=...")
     assert told in str(fault)
 
 
 def test_every_option_out_of_its_range_is_told_in_one_go() -> None:
     wrong = {argument.partition("=")[0]: argument for argument, _ in reversed(OUT_OF_RANGE)}
-    told = pooled_faults(parse([PROCESSOR, *wrong.values()]).config)
+    told = told_of(*wrong.values())
     assert sorted({fault.field for fault in told}) == sorted(wrong)
 
 
@@ -227,13 +230,13 @@ def test_paths_are_taken_verbatim(path: str) -> None:
 
 def test_dots_of_an_empty_default_are_nothing() -> None:
     source = source_of("source.exclude_globs=[...,a]", "source.eval_globs=[...]", "source.action=[...,b]")
-    assert (source.exclude_globs, source.eval_globs, source.action) == (["a"], [], ["b"])
+    assert (source.exclude_globs, source.eval_globs, source.action) == (("a",), (), ("b",))
 
 
 def test_one_command_does_not_change_the_defaults_of_the_next() -> None:
     source_of("source.slots.front=[a]", "source.exclude_globs=[x]")
     assert source_of().slots == {}
-    assert default_config("pooled_episodes").source.exclude_globs == []
+    assert default_config("pooled_episodes").source.exclude_globs == ()
 
 
 @pytest.mark.parametrize(

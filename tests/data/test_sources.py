@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quickdraw.data.block_stack import BlockStack
-from quickdraw.data.sources import source_of
+from quickdraw.data.processor import source_of
 from quickdraw.errors import Refused
 from quickdraw.formats.campaign.acceptance import Acceptance
 

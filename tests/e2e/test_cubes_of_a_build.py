@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from quickdraw.core.hues import COLOURS
-from quickdraw.data.block_stack import CUBE_CAMERAS, BlockStack
+from quickdraw.data.block_stack import BlockStack
+from quickdraw.data.block_stack_options import CUBE_CAMERAS
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.trace import read_provenance
 from quickdraw.sim.scene import renderer

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.pipeline.build import build
 from quickdraw.pipeline.executors.inline import Inline

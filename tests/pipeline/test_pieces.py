@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import main, pooled_episodes
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.plan import BuildPlan, make_plan

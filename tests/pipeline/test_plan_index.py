@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.pipeline.build import build
 from quickdraw.pipeline.executors.inline import Inline

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quickdraw.data.config import parse
+from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
 from quickdraw.errors import Refused
 from quickdraw.pipeline.build import build

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
-from quickdraw.data.block_stack import CUBE_CAMERAS
+from quickdraw.data.block_stack_options import CUBE_CAMERAS
 from quickdraw.errors import Refused
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.cube_sheet import COLUMNS, ENLARGED, LABEL_PX, MARK_RGB, cube_sheet

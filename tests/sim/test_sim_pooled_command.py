@@ -53,10 +53,10 @@ def test_an_unknown_option_is_still_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "raw").exists()
 
 
-def test_help_names_both_and_how_to_ask_for_the_options() -> None:
+def test_help_names_both_and_shows_the_options_of_campaigns() -> None:
     result = CliRunner().invoke(app, ["simulate", "--help"])
     assert result.exit_code == 0
-    for word in (" campaigns ", " pooled ", "simulate campaigns --help"):
+    for word in (" campaigns ", " pooled ", "--seconds", "--paint-numbers"):
         assert word in result.stdout
 
 

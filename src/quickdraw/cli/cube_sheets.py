@@ -23,7 +23,7 @@ def cube_sheets(
     """
     import cv2
 
-    from quickdraw.data.block_stack import CUBE_CAMERAS
+    from quickdraw.data.block_stack_options import CUBE_CAMERAS
     from quickdraw.errors import COMMAND_LINE, Fault, Refused
     from quickdraw.formats.lerobot.reader import splits_of
     from quickdraw.report.cube_sheet import cube_sheet

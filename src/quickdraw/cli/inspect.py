@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quickdraw.cli.completion import build_options
 from quickdraw.cli.outcomes import REFUSED, exit_codes
 
 if TYPE_CHECKING:
     from quickdraw.pipeline.plan import Survey
-    from quickdraw.pipeline.progress import Meter, Progress
+    from quickdraw.pipeline.progress import Progress
 
 _Tree = Annotated[
     Path,
@@ -23,33 +23,38 @@ _Tree = Annotated[
 _Overrides = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Options of a build, as +source.on_bad_run=skip; +processor=<name> where the tree does not tell."
+        help="Options of a build, as +source.on_bad_run=skip; +processor=<name> where the tree does not tell.",
+        autocompletion=build_options,
     ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", help="Only say what is wrong: nothing, where a build would begin.")]
 
 
-def inspect(tree: _Tree, overrides: _Overrides = None, *, as_json: _Json = False) -> None:
+def inspect(tree: _Tree, overrides: _Overrides = None, *, as_json: _Json = False, quiet: _Quiet = False) -> None:
     """Show what would be built from raw recordings, and every fault of each. Nothing is written, no picture decoded.
 
     Exit code 0 where a build would begin, 2 where it would be refused, 1 when something fails, 130 when interrupted.
     """
-    with exit_codes(overrides=True):
-        (_print_document if as_json else _print_words)(tree, overrides or [])
+    with exit_codes(overrides=True, every=True):
+        if as_json:
+            _print_document(tree, overrides or [])
+        else:
+            _print_words(tree, overrides or [], quiet=quiet)
 
 
-def _print_words(tree: Path, overrides: Sequence[str]) -> None:
+def _print_words(tree: Path, overrides: Sequence[str], *, quiet: bool) -> None:
     """The plan, and a line an episode. Raises Refused where the build would be."""
     from quickdraw.errors import Refused
     from quickdraw.pipeline.describe import describe
     from quickdraw.pipeline.inspection import episode_lines
-    from quickdraw.pipeline.progress import for_this_output
+    from quickdraw.pipeline.progress import Silence, for_this_output, tell
 
-    progress = for_this_output()
+    progress = Silence() if quiet else for_this_output()
     found = _surveyed(tree, overrides, progress)
     # Where it would be refused, faults come below, with the rest.
-    for line in (*describe(found.plan, found.settings, with_faults=not found.faults), "", *episode_lines(found.plan)):
-        progress.note(line)
+    described = describe(found.plan, found.settings, with_faults=not found.faults)
+    tell(progress, (*described, "", *episode_lines(found.plan)))
     if found.faults:
         raise Refused(found.faults, found.runs, found.settings.source.words)
 
@@ -60,9 +65,10 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
     from quickdraw.pipeline.inspection import as_document
     from quickdraw.pipeline.packed import Packed
     from quickdraw.pipeline.plan import BuildPlan
+    from quickdraw.pipeline.progress import Silence
 
     try:
-        found = _surveyed(tree, overrides, _Silence())
+        found = _surveyed(tree, overrides, Silence())
         plan, faults, runs = found.plan, found.faults, found.runs
     except Refused as refused:  # there is no tree, or no such option
         plan, faults, runs = BuildPlan({}, Packed(), {}, (), (), (), ()), refused.faults, 0
@@ -72,31 +78,16 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
 
 
 def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> Survey:
-    from quickdraw.data.config import named_processor, parse
-    from quickdraw.data.processors import EXECUTORS, PROCESSORS
+    from quickdraw.data.building import settings_of
+    from quickdraw.data.command_line.arguments import named_processor
+    from quickdraw.data.command_line.composing import parse
+    from quickdraw.data.processors import EXECUTORS
     from quickdraw.data.recognising import processor_of
     from quickdraw.pipeline.plan import survey
     from quickdraw.pipeline.plan_index import PlanIndex
 
     chosen = [] if named_processor(overrides) else [f"processor={processor_of(tree)}"]
     command = parse([*chosen, f"source.dir={tree}", *overrides])
-    settings = PROCESSORS[command.processor](command.config)
+    settings = settings_of(command.processor, command.config)
     with EXECUTORS[command.executor](command.config) as executor:
         return survey(settings, executor, progress, PlanIndex(settings.source))
-
-
-class _Silence:
-    """Progress that nobody sees."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def note(self, line: str) -> None:
-        self.lines.append(line)
-
-    @contextmanager
-    def stage(self, name: str, total: int, unit: str) -> Iterator[Meter]:
-        yield self
-
-    def advance(self, amount: int) -> None:
-        pass

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -15,14 +16,25 @@ from quickdraw.cli.inspect import inspect
 from quickdraw.cli.lerobot_check import lerobot_check
 from quickdraw.cli.objects import objects
 from quickdraw.cli.pooled.tools import tools
+from quickdraw.cli.preview import preview
+from quickdraw.cli.push import push
+from quickdraw.cli.report import report
 from quickdraw.cli.simulations import simulations
 from quickdraw.cli.verify import verify
+from quickdraw.cli.view import view
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (inspect, verify, objects, cube_sheets, lerobot_check):
-    app.command()(command)
-app.add_typer(simulations, name="simulate")
-app.add_typer(tools, name="pooled")
+PANELS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "Build and check": (inspect, verify, lerobot_check, objects),
+    "Look": (report, preview, view, cube_sheets),
+    "Publish": (push,),
+}
+
+app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(tools, name="pooled", rich_help_panel="Pooled recordings")
+app.add_typer(simulations, name="simulate", rich_help_panel="Simulate")
 
 
 def _print_version(wanted: bool) -> None:

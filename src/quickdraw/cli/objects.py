@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quickdraw.cli.outcomes import exit_codes
+from quickdraw.cli.outcomes import FAILED, exit_codes
 
 if TYPE_CHECKING:
     from quickdraw.core.hues import CubeThresholds
@@ -42,13 +42,6 @@ def objects(
     Thresholds that are not given are those it was built with. Exit code 0 when done, 2 when the dataset or an option is
     refused, 1 when something fails, 130 when interrupted: but for the first, the dataset is as it was.
     """
-    from quickdraw.core.cubes import CubeRule
-    from quickdraw.data.block_stack import CUBE_CAMERAS
-    from quickdraw.pipeline.executors.local import local_processes
-    from quickdraw.pipeline.objects import put_cubes
-    from quickdraw.pipeline.progress import for_this_output
-    from quickdraw.pipeline.publish import mend
-
     given = {
         "min_value": min_value,
         "min_saturation": min_saturation,
@@ -58,19 +51,36 @@ def objects(
         "evidence_share": evidence_share,
     }
     with exit_codes():
-        mend(dataset.resolve())  # before its thresholds are looked up
-        chosen = _thresholds(dataset, {name: value for name, value in given.items() if value is not None})
-        progress = for_this_output()
-        with local_processes(workers or len(os.sched_getaffinity(0))) as executor:
-            put_cubes(dataset, CubeRule(CUBE_CAMERAS, chosen), executor, progress)
-        progress.note(f"dataset: {dataset}")
+        failed = _measure(dataset, {name: value for name, value in given.items() if value is not None}, workers)
+    if failed:
+        typer.echo(f"failed: {failed}", err=True)
+        raise typer.Exit(FAILED)
+
+
+def _measure(dataset: Path, given: dict[str, float], workers: int | None) -> str:
+    """Measure, and make the page anew where there is one; why that failed, or nothing. Raises Refused."""
+    from quickdraw.core.cubes import CubeRule
+    from quickdraw.data.block_stack_options import CUBE_CAMERAS
+    from quickdraw.data.processors import write_page
+    from quickdraw.pipeline.executors.local import local_processes
+    from quickdraw.pipeline.objects import put_cubes
+    from quickdraw.pipeline.places import REPORT
+    from quickdraw.pipeline.progress import for_this_output
+    from quickdraw.pipeline.publish import mend
+
+    mend(dataset.resolve())  # before its thresholds are looked up
+    chosen, progress = _thresholds(dataset, given), for_this_output()
+    with local_processes(workers or len(os.sched_getaffinity(0))) as executor:
+        put_cubes(dataset, CubeRule(CUBE_CAMERAS, chosen), executor, progress)
+        failed = write_page(dataset, executor, progress) if (dataset / REPORT).is_file() else ""
+    progress.note(f"dataset: {dataset}")
+    return failed
 
 
 def _thresholds(dataset: Path, given: dict[str, float]) -> CubeThresholds:
     """What was given, over what the dataset was built with, over the defaults. Raises Refused."""
     from quickdraw.core.hues import CubeThresholds
-    from quickdraw.data.block_stack_ranges import cube_faults
-    from quickdraw.data.options import Cube
+    from quickdraw.data.block_stack_options import Cube, cube_faults
     from quickdraw.errors import Refused
     from quickdraw.pipeline.places import PROVENANCE
     from quickdraw.pipeline.trace import read_provenance

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quickdraw.cli.outcomes import FAILED, REFUSED
+
 if TYPE_CHECKING:
     from quickdraw.sim.spec import RunSpec
     from quickdraw.sim.tree import CampaignSpec
@@ -64,6 +66,7 @@ def simulate(
     their cameras are simulated: a build takes them with +source.allow_simulated=true.
     """
     from quickdraw.errors import Refused
+    from quickdraw.pipeline.refusals import failure
     from quickdraw.sim.spec import RunSpec
     from quickdraw.sim.tree import default_campaigns, require_empty
 
@@ -78,8 +81,11 @@ def simulate(
         )
         _write_with_progress(root, seed, default_campaigns(runs=runs, seconds=seconds), base=base, strays=strays)
     except (Refused, ValueError, OverflowError, NotADirectoryError) as refusal:
-        typer.echo(f"Error: {refusal}", err=True)
-        raise typer.Exit(2) from None
+        typer.echo(f"refused: {failure(refusal)}", err=True)
+        raise typer.Exit(REFUSED) from None
+    except OSError as error:
+        typer.echo(f"failed: {failure(error)}", err=True)
+        raise typer.Exit(FAILED) from None
     typer.echo(str(root))
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from quickdraw.cli.outcomes import FAILED, REFUSED
+
 _Root = Annotated[Path, typer.Argument(help="Recordings root to write the tasks into; must be new or empty.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Equal seeds write equal tasks.")]
 _Defects = Annotated[
@@ -21,17 +23,18 @@ def pooled(root: _Root, *, seed: _Seed = 0, defects: _Defects = False) -> None:
     cameras; none of them has a fault. Prints ROOT when done.
     """
     from quickdraw.errors import Refused, VideoError
+    from quickdraw.pipeline.refusals import failure
     from quickdraw.sim.pooled.recordings import require_empty
 
     try:
         require_empty(root)
         _write_with_progress(root, seed, defects=defects)
     except (Refused, NotADirectoryError) as refusal:
-        typer.echo(f"Error: {refusal}", err=True)
-        raise typer.Exit(2) from None
+        typer.echo(f"refused: {failure(refusal)}", err=True)
+        raise typer.Exit(REFUSED) from None
     except (OSError, VideoError) as error:
-        typer.echo(f"failed: {error}", err=True)
-        raise typer.Exit(1) from None
+        typer.echo(f"failed: {failure(error)}", err=True)
+        raise typer.Exit(FAILED) from None
     typer.echo(str(root))
 
 

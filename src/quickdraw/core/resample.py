@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quickdraw.core.grid import NS_PER_S, Grid, Int64
+from quickdraw.core.grid import NS_PER_S, Float64, Grid, Int64
 
 TOLERANCE_NS = 1_000  # a displacement counts as past its bound from here on: stamps are written to the microsecond
 GAP_FACTOR = 3  # an interval this many times the median is a hiccup of its stream
+DECILES = np.arange(11) / 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Displacement:
     """How far nearest-neighbour resampling moved the samples of one stream.
 
     `bound_s` is half the median interval, the floor of any nearest-neighbour resampling; `past_bound` the share of rows
-    beyond it by more than 1 us; `gaps` the number of intervals longer than three times the median.
+    beyond it by more than 1 us; `gaps` the number of intervals longer than three times the median. `deciles_s` are how
+    far 0, 10 .. 100 % of the rows were moved at most, 11 values, to the nanosecond.
     """
 
     max_s: float
@@ -28,6 +30,7 @@ class Displacement:
     bound_s: float
     past_bound: float
     gaps: int
+    deciles_s: tuple[float, ...]
 
 
 def nearest(t_ns: Int64, grid: Grid) -> Int64:
@@ -56,4 +59,10 @@ def displacement(t_ns: Int64, index: Int64, grid: Grid) -> Displacement:
         bound_s=bound_ns / NS_PER_S,
         past_bound=float(np.mean(moved > bound_ns + TOLERANCE_NS)),
         gaps=int(np.count_nonzero(interval_ns > GAP_FACTOR * median_ns)),
+        deciles_s=deciles_s(moved),
     )
+
+
+def deciles_s(moved_ns: Int64 | Float64) -> tuple[float, ...]:
+    """How far 0, 10 .. 100 % of the rows were moved at most [s], to the nanosecond; `moved_ns` `(n,)`, n >= 1."""
+    return tuple(round(float(moved) / NS_PER_S, 9) for moved in np.quantile(moved_ns, DECILES))

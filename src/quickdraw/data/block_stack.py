@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import numpy as np
 
 from quickdraw.core.episode import Episode, EpisodeKey, EpisodePlan, FileStamp, Float32, FramePlan, Rejected
@@ -20,6 +21,9 @@ from quickdraw.core.features import FeatureSpec
 from quickdraw.core.grid import NS_PER_S, Float64
 from quickdraw.core.resample import displacement, nearest
 from quickdraw.core.rotation import rot6_from_rpy
+from quickdraw.data.block_stack_options import CUBE_CAMERAS, BlockStackOptions, block_stack_checks, cube_warnings
+from quickdraw.data.processor import Processor, Told
+from quickdraw.data.recognising import folders_of
 from quickdraw.errors import RUNS, Fault, Refused
 from quickdraw.formats.campaign import layout
 from quickdraw.formats.campaign.acceptance import STRICT, Acceptance
@@ -30,12 +34,17 @@ from quickdraw.formats.campaign.reader import AXES, Arm, RunInfo, RunReader
 from quickdraw.formats.campaign.records import Gripper
 from quickdraw.formats.campaign.traits import traits_of
 
+if TYPE_CHECKING:
+    from quickdraw.core.cubes import CubeRule
+    from quickdraw.video.filming import Filming
+
 HALF_SQRT = np.sqrt(0.5)
 WORLD_FROM_BASE: Float64 = np.array([[1, 0, 0], [0, HALF_SQRT, -HALF_SQRT], [0, HALF_SQRT, HALF_SQRT]])
 MOUNT_TOLERANCE = 1e-9
 ROW_FILES = (layout.RUN_JSON, layout.CONTROLLER, layout.ARM_STATE, *(layout.stamps_file(c) for c in CAMERAS))
 PLANNED_FROM = (*ROW_FILES, *(layout.video_file(c) for c in CAMERAS), layout.COMMANDED)
-PLAN_VERSION = 1  # raised when the same raw run is planned otherwise than before
+CAMPAIGN = "campaign.json"  # in every campaign a collector has written
+PLAN_VERSION = 2  # raised when the same raw run is planned otherwise than before
 
 STATE = FeatureSpec(
     name="observation.state",
@@ -48,7 +57,6 @@ STATE = FeatureSpec(
     unit=("mm",) * 3 + ("",) * 7 + ("rad",) * 7,
     identity_dims=(3, 4, 5, 6, 7, 8),
 )
-CUBE_CAMERAS = ("scene_right", "gripper_right_top")  # of the views cubes are measured in, scene and wrist
 ACTION = FeatureSpec(name="action", names=AXES, unit=("",) * 5)
 
 
@@ -224,3 +232,55 @@ def _gripper_faults(key: EpisodeKey, info: RunInfo) -> list[Fault]:
         return []
     found = f"open and closed both {info.gripper.open_position}"
     return [Fault(str(key), "provenance.config.gripper", found, "two different positions", path=info.path)]
+
+
+class _Shown(msgspec.Struct, frozen=True):
+    target_hz: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+    cameras: tuple[str, ...]
+
+
+def _source(options: Told, tree: Path) -> BlockStack:
+    told = msgspec.convert(options, _Shown)
+    if not told.cameras or not set(told.cameras) <= set(CAMERAS):
+        raise msgspec.ValidationError(f"cameras {list(told.cameras)}, of {', '.join(CAMERAS)}")
+    # Every field of an acceptance is the option of its name.
+    return BlockStack(tree, told.target_hz, told.cameras, msgspec.convert(options, Acceptance))
+
+
+def _films(options: BlockStackOptions, source: BlockStack) -> dict[str, Filming]:
+    from quickdraw.video.encoding import Encoding
+
+    height_px, width_px = options.hw
+    return dict.fromkeys(source.cameras, Encoding(height_px, width_px, source.rate_hz, **asdict(options.video)))
+
+
+def _cubes(options: BlockStackOptions) -> CubeRule | None:
+    from quickdraw.core.cubes import CubeRule
+    from quickdraw.core.hues import CubeThresholds
+
+    return CubeRule(CUBE_CAMERAS, CubeThresholds(**asdict(options.cube))) if options.measures_cubes else None
+
+
+def _recognises(tree: Path) -> bool:
+    """Whether a folder holds a campaign, or a run of one."""
+    return any(_is_campaign(folder) for folder in folders_of(tree))
+
+
+def _is_campaign(folder: Path) -> bool:
+    with suppress(OSError):
+        runs = (entry / layout.RUN_JSON for entry in folder.iterdir() if layout.RUN_NAME.fullmatch(entry.name))
+        return (folder / CAMPAIGN).is_file() or any(run.is_file() for run in runs)
+    return False
+
+
+PROCESSOR = Processor(
+    options=BlockStackOptions,
+    tree="a raw campaign tree",
+    recognises=_recognises,
+    source=_source,
+    films=_films,
+    checks=block_stack_checks,
+    decides=lambda options, _: {"objects": "cube" if options.measures_cubes else "none"},
+    cubes=_cubes,
+    warns=cube_warnings,
+)

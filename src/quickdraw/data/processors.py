@@ -6,36 +6,52 @@ command is refused, nothing touched; 1 a failure of ours; 130 interrupted.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__":  # before what takes a moment to load: Ctrl-C meanwhile is nobody's error
+    sys.excepthook = lambda kind, *told: (
+        sys.stderr.write("interrupted\n") if kind is KeyboardInterrupt else sys.__excepthook__(kind, *told)
+    )
+
 import contextlib
-import errno
 import io
+import json
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.data.builds import block_stack, pooled_episodes
-from quickdraw.data.config import Command, default_config, named_processor, parse
-from quickdraw.data.help_text import USAGE, help_lines
-from quickdraw.data.options import BlockStackSource, Config
-from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
-from quickdraw.pipeline.refusals import show
+from quickdraw.errors import COMMAND_LINE, Fault, Refused, VideoError, WorkerDied
 
 if TYPE_CHECKING:
+    from quickdraw.data.command_line.composing import Command
+    from quickdraw.data.options import Config
     from quickdraw.pipeline.executors import Executor
+    from quickdraw.pipeline.outcome import Outcome
     from quickdraw.pipeline.plan import BuildPlan
+    from quickdraw.pipeline.progress import Progress
     from quickdraw.pipeline.settings import Settings
 
-__all__ = ["EXECUTORS", "PROCESSORS", "block_stack", "main", "pooled_episodes", "run"]
-
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
-PROCESSORS: dict[str, Callable[[Config[Any]], Settings]] = {
-    "block_stack": block_stack,
-    "pooled_episodes": pooled_episodes,
-}
+QUIET, JSON = "--quiet", "--json"
+
+
+def block_stack(config: Config[Any]) -> Settings:
+    """What `+processor=block_stack` is to do. Raises Refused with every option that is out of its range."""
+    from quickdraw.data.building import settings_of
+
+    return settings_of("block_stack", config)
+
+
+def pooled_episodes(config: Config[Any]) -> Settings:
+    """What `+processor=pooled_episodes` is to do. Raises Refused, and where the tree has no task, or no rate."""
+    from quickdraw.data.building import settings_of
+
+    return settings_of("pooled_episodes", config)
 
 
 def local(config: Config[Any]) -> AbstractContextManager[Executor]:
@@ -59,30 +75,52 @@ def inline(config: Config[Any]) -> AbstractContextManager[Executor]:
 EXECUTORS = {"local": local, "inline": inline}
 
 
-def run(command: Command) -> None:
-    """Plan, and unless it is a dry run, build."""
-    settings = PROCESSORS[command.processor](command.config)
+def run(command: Command, progress: Progress) -> tuple[Outcome, str]:
+    """Plan, and unless it is a dry run, build, and show what came of it.
+
+    What came of it, and why there is no page of it, or nothing: a dataset is published with or without one.
+    """
+    from quickdraw.data.building import settings_of
     from quickdraw.pipeline.build import build
     from quickdraw.pipeline.describe import describe
+    from quickdraw.pipeline.outcome import planned, published, summary
     from quickdraw.pipeline.plan import make_plan
-    from quickdraw.pipeline.progress import for_this_output
+    from quickdraw.pipeline.progress import tell
     from quickdraw.pipeline.publish import refuse_unfit
 
+    started, settings = time.monotonic(), settings_of(command.processor, command.config)
     refuse_unfit(settings.output)
-    progress, warnings = for_this_output(), list[str]()
     with EXECUTORS[command.executor](command.config) as executor:
         plan, settings = make_plan(settings, executor, progress)
-        warnings += [*_glob_warnings(command, plan, settings), *_cubeless(command, settings)]
-        for line in (*describe(plan, settings), *warnings):
-            progress.note(line)
+        warnings = [*_glob_warnings(command, plan, settings), *_option_warnings(command)]
+        tell(progress, (*describe(plan, settings), *(f"warning: {warning}" for warning in warnings)))
+        every = (*plan.warnings, *warnings)
         if command.config.dry_run:
-            done = "dry run: nothing was touched"
-        else:
-            what = "dataset" if build(plan, settings, executor, progress) else "up to date"
-            done = f"{what}: {settings.output}"
-            for warning in warnings:  # once more, where the eye ends up
-                progress.note(warning)
-    progress.note(done)
+            outcome = planned(plan, settings, every, time.monotonic() - started)
+            tell(progress, summary(outcome, settings))
+            return outcome, ""
+        fresh = build(plan, settings, executor, progress)
+        try:
+            failed = write_page(settings.output, executor, progress) if command.config.report else ""
+        finally:  # whatever becomes of the page, a dataset is there, and its place is the last that is said
+            took = time.monotonic() - started
+            outcome = published(settings, up_to_date=not fresh, warnings=every, seconds=took)
+            again = [f"warning: {warning}" for warning in warnings]  # once more, where the eye ends up
+            tell(progress, (*(again if fresh else ()), *summary(outcome, settings)))
+    return outcome, failed
+
+
+def write_page(dataset: Path, executor: Executor, progress: Progress) -> str:
+    """Make the page and the card of what is published, unless they are there; why that failed, or nothing."""
+    from quickdraw.pipeline.refusals import failure
+    from quickdraw.report.views import are_current, write_views
+
+    try:
+        if not are_current(dataset):
+            write_views(dataset, executor, progress)
+    except (Refused, VideoError, WorkerDied, OSError) as error:
+        return f"the dataset is published, but its page could not be written: {failure(error)}"
+    return ""
 
 
 def _glob_warnings(command: Command, plan: BuildPlan, settings: Settings) -> Iterator[str]:
@@ -91,6 +129,7 @@ def _glob_warnings(command: Command, plan: BuildPlan, settings: Settings) -> Ite
     A slip there mixes held-out data into train.
     """
     from quickdraw.core.split import POOL
+    from quickdraw.data.command_line.composing import default_config
 
     names = [*plan.campaigns, *plan.left_out]
     for option in ("eval_globs", "exclude_globs"):
@@ -98,50 +137,72 @@ def _glob_warnings(command: Command, plan: BuildPlan, settings: Settings) -> Ite
             defaults = getattr(default_config(command.processor).source, option)
             for glob in getattr(command.config.source, option):
                 if glob not in defaults and not any(fnmatchcase(name, glob) for name in names):
-                    yield f"warning: source.{option}: {glob} matches nothing"
+                    yield f"source.{option}: {glob} matches nothing"
     rule = command.config.source.eval_globs
     if rule and not any(split not in (POOL, None) for split in plan.campaigns.values()):
-        yield f"warning: no {settings.source.words.group} is held out: none is {' or '.join(rule)} (source.eval_globs)"
+        yield f"no {settings.source.words.group} is held out: none is {' or '.join(rule)} (source.eval_globs)"
 
 
-def _cubeless(command: Command, settings: Settings) -> Iterator[str]:
-    """A warning where a block_stack's cubes are left out because a camera is."""
-    from quickdraw.data.block_stack import CUBE_CAMERAS
+def _option_warnings(command: Command) -> Iterator[str]:
+    """What the processor has to say of options that do not do what one would think."""
+    from quickdraw.data.processor import processor
 
-    source = command.config.source
-    if isinstance(source, BlockStackSource) and settings.cubes is None and source.objects == "auto":
-        yield f"warning: no observation.objects.cube: it is measured in {' and '.join(CUBE_CAMERAS)}, not both exported"
+    yield from processor(command.processor).warns(command.config.source)
 
 
 def main(arguments: Sequence[str]) -> int:
     """The command; its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name the terminal cannot show must not end a build
-    if "--help" in arguments or "-h" in arguments:
-        with contextlib.suppress(BrokenPipeError):  # `| head`
-            print("\n".join(help_lines(named_processor(arguments))), flush=True)
-        return 0
-    if not arguments:
-        return _say(USAGE, REFUSED)
     try:
-        run(parse(arguments))
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a name the terminal cannot show must not end a build
+        options = [argument for argument in arguments if argument not in (QUIET, JSON)]
+        return _answered(options, quiet=QUIET in arguments, as_json=JSON in arguments)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+
+
+def _answered(options: Sequence[str], *, quiet: bool, as_json: bool) -> int:
+    """The command without its flags: what was asked for on stdout, why not on stderr; the exit code."""
+    from quickdraw.data.command_line.arguments import named_processor
+    from quickdraw.data.command_line.help_text import USAGE, help_lines
+
+    if "--help" in options or "-h" in options:
+        with contextlib.suppress(BrokenPipeError):  # `| head`
+            print("\n".join(help_lines(named_processor(options))), flush=True)
+        return 0
+    if not options:
+        return _say(USAGE, REFUSED)
+    from quickdraw.data.command_line.composing import parse
+    from quickdraw.pipeline.progress import Silence, for_this_output
+    from quickdraw.pipeline.refusals import as_document, failure, show
+
+    document: dict[str, Any] = {}
+    try:
+        outcome, failed = run(parse(options), Silence() if quiet or as_json else for_this_output())
+        document = outcome.document() | ({"failed": failed} if failed else {})
+        if quiet and not as_json:
+            _print(str(outcome.dataset))
+        return _say(f"failed: {failed}", FAILED) if failed else 0
     except Refused as refused:
+        document = as_document(refused)
         show(refused, _advice(refused))
         return REFUSED
     except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
-    except WorkerDied as error:
-        return _say(f"failed: {error}", FAILED)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        return _say(f"failed: {error}", FAILED)
-    return 0
+        document = {"failed": "interrupted"}
+        raise
+    except (WorkerDied, OSError) as error:
+        document = {"failed": failure(error)}
+        return _say(f"failed: {failure(error)}", FAILED)
+    finally:
+        if as_json and document:
+            _print(json.dumps(document, indent=2))
 
 
 def _advice(refused: Refused) -> Iterator[str]:
     """What to do about a refusal, where there is more to say than its faults do."""
+    from quickdraw.data.command_line.help_text import USAGE
+
     if refused.by_command:
         yield USAGE
     if refused.bad_runs:
@@ -150,6 +211,13 @@ def _advice(refused: Refused) -> Iterator[str]:
             f"bad {words.many} are left out, and the others built, with +source.on_bad_run=skip; "
             f"a single one, beside what is by default, with +source.exclude_globs=[...,{words.example}]"
         )
+
+
+def _print(text: str) -> None:
+    """What was asked for, on stdout, if there is one and somebody listens."""
+    if sys.stdout is not None:
+        with contextlib.suppress(BrokenPipeError):
+            print(text, flush=True)
 
 
 def _say(text: str, code: int) -> int:

@@ -17,7 +17,7 @@ from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot.videos import Reel, plan_reel
 from quickdraw.pipeline.agreement import merged
 from quickdraw.pipeline.cubes import split_cubes
-from quickdraw.pipeline.describe import split_lines
+from quickdraw.pipeline.describe import warning_lines
 from quickdraw.pipeline.digests import DigestIndex
 from quickdraw.pipeline.documents import provenance_fingerprint, summary, write_provenance
 from quickdraw.pipeline.executors import Executor
@@ -34,9 +34,11 @@ from quickdraw.pipeline.plan_index import write_plans
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import PARTS, index_file, plans_file, publish, staging
 from quickdraw.pipeline.published import Published
+from quickdraw.pipeline.refusals import fault_lines
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.statistics import measure, measure_tasks, normalization, trainer_statistics
 from quickdraw.pipeline.trace import fingerprint_of
+from quickdraw.pipeline.verify.shift_curves import write_shift_curves
 from quickdraw.pipeline.verify.verify import verify_structure
 
 
@@ -127,14 +129,13 @@ class _Stages:
         """The same without what turned out bad, if it may be, settled by what is left. Raises Refused."""
         if self.settings.on_bad_run == "refuse":
             raise Refused(faults_of(merged(rejected)), len(self.plan.episodes), self.settings.source.words)
-        for fault in faults_of(merged(rejected)):
-            self.progress.note(f"not built: {fault}")
+        for line in fault_lines(faults_of(merged(rejected))):
+            self.progress.note(f"not built: {line}")
         if self.dataset.exists():
             shutil.rmtree(self.dataset)  # files were joined for splits that are others now
         plan, settings = without(self.plan, rejected, self.settings)
-        for warning in plan.warnings:
-            if warning not in self.plan.warnings:
-                self.progress.note(f"warning: {warning}")
+        for line in warning_lines(plan, said=self.plan.warnings):
+            self.progress.note(line)
         return replace(self, plan=plan, settings=settings)
 
     def members(self, digests: Digests) -> dict[str, Members]:
@@ -170,17 +171,14 @@ class _Stages:
         for camera, beyond_px in _beyond(members).items():
             self.progress.note(f"{camera}: {beyond_px:,} pixels of depth lay beyond its scale and became the farthest")
         self.pack(members, self.measure(members), reels)
+        write_shift_curves(
+            self.dataset, members, settings=self.settings, executor=self.executor, progress=self.progress
+        )
         take_inventory(self.dataset, self.executor)
         self.verify()
         self.write_log()
         publish(self.dataset, self.settings.output)
         remember(self.settings.output, index)
-        if self.plan.rejected:
-            for line in split_lines(self.plan, self.settings.source.rate_hz):
-                self.progress.note(line)
-            bad, every = len(self.plan.rejected), len(self.plan.rejected) + len(self.plan.episodes)
-            left = f"{bad} of {every} {self.settings.source.words.many}"
-            self.progress.note(f"left out: {left}; refused_runs in {PROVENANCE} says why")
 
     def measure(self, members: Mapping[str, Members]) -> dict[str, dict[str, Statistics]]:
         """Plain statistics of train, and of every split where each is to carry its own."""

@@ -1,59 +1,89 @@
-"""The plan in words: what a dry run prints and every build begins with."""
+"""The plan for people: what a dry run shows and every build begins with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from quickdraw.core.split import POOL
 from quickdraw.errors import Words
-from quickdraw.formats.lerobot.schema import MB
+from quickdraw.pipeline.alike import told_once
+from quickdraw.pipeline.amounts import plural, size
 from quickdraw.pipeline.disk import estimated_bytes, free_bytes
 from quickdraw.pipeline.plan import BuildPlan, faults_of
+from quickdraw.pipeline.refusals import fault_lines
 from quickdraw.pipeline.settings import Settings
+from quickdraw.pipeline.tables import Table, cells_of
+
+NAMED = 5  # episodes of val, folders and runs, before the others are only counted
 
 
-def describe(plan: BuildPlan, settings: Settings, *, with_faults: bool = True) -> Iterator[str]:
-    """The plan, line by line; `with_faults`: why runs are not built too."""
+def describe(plan: BuildPlan, settings: Settings, *, with_faults: bool = True) -> Iterator[str | Table]:
+    """The plan, by lines and tables; `with_faults`: why runs are not built too."""
     rate_hz = settings.source.rate_hz
-    yield from _campaign_table(plan, settings.source.words, rate_hz)
+    yield _campaign_table(plan, settings.source.words, rate_hz)
     yield ""
     yield from split_lines(plan, rate_hz)
     yield ""
     yield from _val_lines(plan, settings)
-    yield from (f"ignored: {name} holds a run.json under a name no run has" for name in plan.ignored)
-    yield from (f"warning: {warning}" for warning in plan.warnings)
-    yield from (f"left out: {name}" for name in plan.left_out)
-    yield from (f"not built: {fault}" for fault in faults_of(plan.rejected) if with_faults)
+    yield from _first(plan.ignored, "ignored: {} holds a run.json under a name no run has", "ignored: {} more of them")
+    yield from warning_lines(plan)
+    yield from _first(plan.left_out, "left out: {}", f"left out: {{}} {settings.source.words.many} more")
+    yield from (f"not built: {line}" for line in fault_lines(faults_of(plan.rejected)) if with_faults)
     if settings.output.exists():
         yield f"what is at {settings.output} is kept until it is replaced, and where nothing has changed"
     estimate, free = estimated_bytes(plan, settings), free_bytes(settings.output)
-    yield f"estimated size {estimate / MB:,.0f} MB, free disk {free / MB:,.0f} MB at {settings.output}"
+    yield f"estimated size {size(estimate)}, free disk {size(free)} at {settings.output}"
 
 
 def split_lines(plan: BuildPlan, rate_hz: int) -> Iterator[str]:
     """A line a split."""
+    width = max((cells_of(split.name) for split in plan.splits), default=0)
     for split in plan.splits:
-        frames = plan.frames(split)
-        yield f"{split.name:<24} {len(split.episodes):>4} episodes {frames:>9,} frames {frames / rate_hz:>9,.1f} s"
+        frames, episodes = plan.frames(split), len(split.episodes)
+        counts = f"{episodes:>5,} {plural('episode', episodes):<8} {frames:>9,} {plural('frame', frames):<6}"
+        name = split.name + " " * (width - cells_of(split.name))
+        yield f"{name} {counts} {frames / rate_hz:>9,.1f} s"
 
 
-def _campaign_table(plan: BuildPlan, words: Words, rate_hz: int) -> Iterator[str]:
-    width = max(len(words.group), *(len(name) for name in plan.campaigns))
-    yield f"{words.group:<{width}}  {'split':<24} {words.many:>8} {'frames':>9} {'seconds':>9}"
+def warning_lines(plan: BuildPlan, said: Sequence[str] = ()) -> Iterator[str]:
+    """A line a warning but those that are `said`; one that several episodes have is told once."""
+    new = (warning for warning in plan.warnings if warning not in said)
+    return (f"warning: {warning}" for warning in told_once(new, {str(key) for key in plan.episodes}))
+
+
+def _first(names: Sequence[str], line: str, others: str) -> Iterator[str]:
+    """A line each for the first few names, and one for how many more there are."""
+    yield from (line.format(name) for name in names[:NAMED])
+    if len(names) > NAMED:
+        yield others.format(f"{len(names) - NAMED:,}")
+
+
+def _campaign_table(plan: BuildPlan, words: Words, rate_hz: int) -> Table:
+    frames, runs = Counter[str](), Counter[str]()
+    for key, length in plan.lengths.items():
+        frames[key.campaign] += length
+        runs[key.campaign] += 1
+    refused = {rejected.key.campaign for rejected in plan.rejected}
+    shares = _shares(plan)
+    rows = list[tuple[str, ...]]()
     for name, split in plan.campaigns.items():
-        frames = [rows for key, rows in plan.lengths.items() if key.campaign == name]
-        none = "all refused" if any(rejected.key.campaign == name for rejected in plan.rejected) else f"no {words.many}"
-        target = "excluded" if split is None else _destination(plan, name) if frames else none
-        counts = f"{len(frames):>8} {sum(frames):>9,} {sum(frames) / rate_hz:>9,.1f}" if frames else ""
-        yield f"{name:<{width}}  {target:<24} {counts}".rstrip()
+        none = "all refused" if name in refused else f"no {words.many}"
+        goes_to = "excluded" if split is None else shares.get(name, split) if runs[name] else none
+        seconds = f"{frames[name] / rate_hz:,.1f}"
+        rows.append((name, goes_to, *((f"{runs[name]:,}", f"{frames[name]:,}", seconds) if runs[name] else ())))
+    headings = (words.group, "split", words.many, "frames", "seconds")
+    return Table.of(headings, rows, headings[2:])
 
 
-def _destination(plan: BuildPlan, campaign: str) -> str:
-    """Where a campaign's runs go: one split, or `train 3, val 1`."""
-    counts = {split.name: sum(key.campaign == campaign for key in split.episodes) for split in plan.splits}
-    if plan.campaigns[campaign] != POOL or not plan.splits:
-        return str(plan.campaigns[campaign])
-    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+def _shares(plan: BuildPlan) -> dict[str, str]:
+    """Pooled campaign -> where its runs go: `train 3, val 1`."""
+    counts: dict[str, list[str]] = {}
+    for split in plan.splits:
+        for name, episodes in Counter(key.campaign for key in split.episodes).items():
+            if plan.campaigns[name] == POOL:
+                counts.setdefault(name, []).append(f"{split.name} {episodes:,}")
+    return {name: ", ".join(each) for name, each in counts.items()}
 
 
 def _val_lines(plan: BuildPlan, settings: Settings) -> Iterator[str]:
@@ -68,4 +98,5 @@ def _val_lines(plan: BuildPlan, settings: Settings) -> Iterator[str]:
     wanted = f"{chosen},{floor} aiming at val_frac={rule.val_frac:.1%}"
     how = "frozen" if rule.val_runs else wanted
     yield f"val: {share:.1%} of the pool's frames ({how}):"
-    yield from (f"  {key}  {plan.lengths[key]:,} frames" for key in val.episodes)
+    told = [f"{key}  {plan.lengths[key]:,} {plural('frame', plan.lengths[key])}" for key in val.episodes]
+    yield from _first(told, "  {}", f"  and {{}} {settings.source.words.many} more")

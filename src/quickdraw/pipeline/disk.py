@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quickdraw.errors import Fault
-from quickdraw.formats.lerobot.schema import MB
+from quickdraw.pipeline.amounts import size
 from quickdraw.pipeline.publish import parts_folder
 from quickdraw.pipeline.settings import Settings
 
@@ -29,7 +29,7 @@ def disk_faults(plan: BuildPlan, settings: Settings) -> list[Fault]:
     needed = estimate - min(there, estimate // COPIES)
     if needed <= free:
         return []
-    found, expected = f"{free / MB:,.0f} MB free", f"about {needed / MB:,.0f} MB for the result"
+    found, expected = f"{size(free)} free", f"about {size(needed)} for the result"
     return [Fault("source", "disk", found, expected, path=str(settings.output), option="+output.dir=<folder>")]
 
 

@@ -26,7 +26,7 @@ MEASURED_WITH = "cubes_measured_with"  # versions, where cubes were not measured
 # What only a build's pictures tell, of all of them and of each episode; all else is known when it begins.
 FOUND = ("palette", MEASURED_WITH)
 FOUND_IN_EPISODE = ("cubes", "depth_beyond_px")
-DATASET_VERSION = 3  # raised when the same parts are packed, measured or described otherwise than before
+DATASET_VERSION = 4  # raised when the same parts are packed, measured or described otherwise than before
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
 CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 

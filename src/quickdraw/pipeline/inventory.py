@@ -15,9 +15,11 @@ from quickdraw.formats.json_document import json_object, write_json_object
 from quickdraw.pipeline.digests import DigestIndex, FileDigest, digest
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.places import INVENTORY, LOG
+from quickdraw.pipeline.view_files import VIEW_FILES
 
 FILES = 32  # that a worker digests before it answers
-NOT_CONTENT = (INVENTORY, LOG)  # the inventory itself, and the one file that differs from build to build
+# The inventory itself, the one file that differs from build to build, and what is made from a dataset.
+NOT_CONTENT = (INVENTORY, LOG, *VIEW_FILES)
 
 
 def files_of(dataset: Path) -> Iterator[str]:

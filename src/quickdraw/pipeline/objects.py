@@ -26,11 +26,12 @@ from quickdraw.pipeline.cubes import SplitCubes, split_cubes
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.inventory import take_inventory
 from quickdraw.pipeline.links import link
-from quickdraw.pipeline.places import INVENTORY, LOG, NORMALIZATION, PROVENANCE, SUMMARY
+from quickdraw.pipeline.places import INVENTORY, LOG, NORMALIZATION, PROVENANCE, REPORT, SUMMARY
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.publish import publish, refuse_unplaceable, staging
 from quickdraw.pipeline.traced_cubes import keep_tracks, with_cubes
 from quickdraw.pipeline.tracking import track_file
+from quickdraw.pipeline.view_files import stamp_in
 
 
 def put_cubes(dataset: Path, rule: CubeRule, executor: Executor, progress: Progress) -> dict[str, SplitCubes]:
@@ -198,9 +199,10 @@ def _link_rest(dataset: Path, target: Path) -> None:
 
     Links in the dataset are followed: what is published holds what they led to.
     """
+    outdated = {INVENTORY, REPORT} if stamp_in(dataset / REPORT) else {INVENTORY}
     for folder, _, files in dataset.walk(follow_symlinks=True):
         place = target / folder.relative_to(dataset)
         place.mkdir(parents=True, exist_ok=True)
         for name in files:
-            if not (place / name).exists() and str((folder / name).relative_to(dataset)) != INVENTORY:
+            if not (place / name).exists() and str((folder / name).relative_to(dataset)) not in outdated:
                 link(folder / name, place / name)

@@ -22,8 +22,9 @@ from quickdraw.pipeline.interrupts import interrupts_deferred
 from quickdraw.pipeline.inventory import unlisted
 from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.trace import splits_of
+from quickdraw.pipeline.view_files import VIEW_FILES, carry_card, obstructed
 
-OWN = {NORMALIZATION, SUMMARY, PROVENANCE, LOG, "media", "measured", "fingerprints"}  # and the splits
+OWN = {NORMALIZATION, SUMMARY, PROVENANCE, LOG, "media", "measured", "fingerprints", *VIEW_FILES}  # and the splits
 LOCK, PARTS = "lock", "parts"
 
 
@@ -105,6 +106,7 @@ def _refuse_foreign(output: Path) -> None:
         found = "a folder that quickdraw did not build" if output.is_dir() else "a file"
         raise _refusal(output, found, expected) from error
     foreign = sorted({path.name for path in output.iterdir()} - splits - OWN) or sorted(unlisted(output))
+    foreign += [f"a {name} that is {what}" for name, what in obstructed(output).items()]
     if foreign:
         raise _refusal(output, f"besides a dataset {', '.join(foreign)}", expected)
 
@@ -188,7 +190,11 @@ def _is_still_there(lock: TextIO, path: Path) -> bool:
 
 
 def publish(dataset: Path, output: Path) -> None:
-    """Put the finished folder in its place, down to the disk; what was there is left for `staging` to remove."""
+    """Put the finished folder in its place, down to the disk; what was there is left for `staging` to remove.
+
+    All but its card, which may hold somebody's words.
+    """
+    carry_card(output, dataset)
     sync_tree(dataset)
     with interrupts_deferred():
         if not output.exists():

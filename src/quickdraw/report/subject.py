@@ -25,6 +25,7 @@ class Moved(msgspec.Struct, frozen=True):
     bound_s: float
     past_bound: float
     gaps: int
+    deciles_s: tuple[float, ...] = ()
 
 
 class Driven(msgspec.Struct, frozen=True):

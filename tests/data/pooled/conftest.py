@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
-from quickdraw.data.sources import source_of
+from quickdraw.data.processor import source_of
 from quickdraw.sim.pooled.files import write_task
 from quickdraw.sim.pooled.spec import EpisodeSpec, SlotSpec, TaskSpec
 
@@ -26,7 +26,7 @@ OPTIONS: Final[dict[str, Any]] = {
     "slots": {},
     "hw": None,
     "depth": {"mode": "none"},
-    "video": {"mode": "encode", "gop": 5},
+    "video": {"mode": "encode", "codec": "h264", "crf": 15, "preset": "veryfast", "gop": 5},
     "fold": "refuse",
     "on_gap": "refuse",
     "max_gap_s": 0.5,

@@ -8,22 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import pytest
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan, Rejected
 from quickdraw.core.grid import Int64
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes.copies import copy_faults
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.pooled_episodes.options import Depth, PooledOptions
 from quickdraw.data.pooled_episodes.slots import Shown
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
 from quickdraw.video.copying import CopiedStream
 from quickdraw.video.times import Times
 
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
+
 type Make = Callable[..., PooledEpisodes]
 type Films = Any
 
-OPTIONS = PooledOptions(target_hz=30)
 WHERE = "t/episode_000001"
 SLOTS = "videos/chunk-000"
 
@@ -64,7 +68,9 @@ def reasons(
     return [(fault.found, fault.expected, fault.option) for fault in told]
 
 
-COPY, ENCODE = replace(OPTIONS, video_mode="copy", depth="copy", gop=5), "+source.video.mode=encode"
+COPY = replace(OPTIONS, video=replace(OPTIONS.video, mode="copy"), depth=Depth("copy"))
+ENCODE = "+source.video.mode=encode"
+COPIED = as_json(COPY.video)
 
 
 def test_a_stream_that_can_be_cut_and_joined_is_copied() -> None:
@@ -132,7 +138,7 @@ def recorded(spoiled: Callable[[str], Path], films: Films) -> Path:
 
 
 def test_an_episode_is_planned_to_be_copied(recorded: Path, pooled: Make) -> None:
-    source = pooled(recorded.parent, video={"mode": "copy", "gop": 9})
+    source = pooled(recorded.parent, video=COPIED | {"gop": 9})
     plan = source.plan(EpisodeKey("plain", "episode_000001"))
     assert isinstance(plan, EpisodePlan)
     stream = plan.holds["cameras"]["cam"]["stream"]
@@ -157,7 +163,7 @@ def test_a_later_piece_is_copied_where_it_begins_at_a_keyframe(
     rows = np.arange(20)
     stamps = 5 * 10**12 + rows * 33_333_333 + (rows > hole_after) * 10**9
     put(recorded / "data/chunk-000/episode-000.parquet", hardware_ns=stamps)
-    source = pooled(recorded.parent, video={"mode": "copy", "gop": 5}, on_gap="split")
+    source = pooled(recorded.parent, video=COPIED, on_gap="split")
     plan = source.plan(EpisodeKey("plain", "episode_000001.02"))
     if is_copied:
         assert isinstance(plan, EpisodePlan)

@@ -7,18 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes.frames import gap_faults, keep, read_keys, take
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.errors import Refused
 from quickdraw.formats.pooled.clock import ClockClass
 from quickdraw.formats.pooled.data import DataFile
 
-OPTIONS = PooledOptions(target_hz=30)
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
+
 START = 5_000_000_000_000
 
 

@@ -263,7 +263,7 @@ def test_what_is_planned_by_does_not_depend_on_what_was_settled(simulated: Path,
     for again in ({"clocks": True}, {"state": ["glove"]}, {"action": ["glove"]}):
         assert pooled(simulated, **again).planning() == source.planning()
         assert pooled(simulated, **again).reading() != source.reading()
-    for again in ({"cameras": ["cam"]}, {"hw": [4, 4]}, {"slots": {"a": ["cam"]}}):
+    for again in ({"cameras": ["cam"]}, {"hw": [16, 16]}, {"slots": {"a": ["cam"]}}):
         assert pooled(simulated, **again).reading() == source.reading()
     assert msgspec.json.decode(msgspec.json.encode(source.planning())) == source.planning()
     assert msgspec.json.decode(msgspec.json.encode(settled.reading())) == settled.reading()

@@ -8,18 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from quickdraw.core.episode import DepthPlan, EpisodeKey, EpisodePlan, FramePlan, Rejected
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
+from quickdraw.data.pooled_episodes.options import Depth, PooledOptions
 from quickdraw.data.pooled_episodes.slots import slots_of
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
 from quickdraw.formats.pooled.scan import EpisodeFiles
 
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
+
 type Make = Callable[..., PooledEpisodes]
 type Films = Any
 
-OPTIONS = PooledOptions(target_hz=30)
 WHERE = "t/episode_000001"
 SLOTS = "videos/chunk-000"
 
@@ -181,7 +185,7 @@ def test_depth_codes_of_an_unknown_range_are_refused(tmp_path: Path, slot: Path,
     )
     video = films.film(slot / "episode-000.mp4", *coding, "-color_range", "tv")
     found = "depth codes of colour range tv, which may have been scaled"
-    told = faults(tmp_path, video, replace(OPTIONS, depth="lossless"))
+    told = faults(tmp_path, video, replace(OPTIONS, depth=Depth("lossless")))
     assert told == [f"{WHERE}: {video}: front: found {found}, expected full range (pc)"]
 
 

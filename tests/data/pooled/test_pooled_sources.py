@@ -11,10 +11,14 @@ import msgspec
 import pytest
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
+from quickdraw.data.pooled_episodes.options import Depth, Imu, PooledOptions, PooledVideo
 from quickdraw.data.pooled_episodes.settling import as_document, settle
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
 from quickdraw.errors import Refused
+
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
 
 type Make = Callable[..., PooledEpisodes]
 
@@ -37,26 +41,25 @@ def test_options_are_those_of_the_command(pooled: Make) -> None:
     }
     assert pooled(Path("/t"), depth="copy", **told) == PooledEpisodes(
         Path("/t"),
-        PooledOptions(
+        replace(
+            OPTIONS,
             target_hz=30,
             cameras=("a",),
             slots={"a": ("b", "c")},
             hw=(48, 64),
-            depth="copy",
-            video_mode="copy",
-            gop=9,
+            depth=Depth("copy"),
+            video=PooledVideo(mode="copy", gop=9, codec="h264", crf=None, preset=None),
             fold="first",
             on_gap="split",
             max_gap_s=1.0,
-            imu_mode="mean",
-            imu_samples=4,
+            imu=Imu("mean", 4),
             force_matrices="25x50",
             clocks=True,
             state=("slam_pose",),
             action=("gripper_state",),
         ),
     )
-    assert pooled(Path("/t"), action="next_state").options.action == "next_state"
+    assert pooled(Path("/t"), state=["slam_pose"], action="next_state").options.action == "next_state"
 
 
 def test_what_was_settled_comes_back_from_json(simulated: Path, pooled: Make) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes import features, settling
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.errors import Refused
@@ -20,7 +24,7 @@ from quickdraw.formats.pooled.data import DataFile
 from quickdraw.formats.pooled.fillings import fillings
 from quickdraw.formats.pooled.reader import Episode, Task
 
-OPTIONS = PooledOptions(30)
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
 
 
 def episodes(tree: Path, made: SimpleNamespace) -> Iterator[tuple[Episode, Any]]:
@@ -36,7 +40,7 @@ def episodes(tree: Path, made: SimpleNamespace) -> Iterator[tuple[Episode, Any]]
 def test_rows_of_the_sample_keep_what_planning_promised(
     sample_pooled: Path, made: SimpleNamespace, task: str, matrices: str
 ) -> None:
-    options = PooledOptions(30, force_matrices=matrices, clocks=True)
+    options = replace(OPTIONS, force_matrices=matrices, clocks=True)
     found = [
         (one, frames, features.hold(one, frames, options))
         for one, frames in episodes(sample_pooled / "recordings" / task, made)
@@ -251,7 +255,7 @@ def test_all_that_is_wrong_with_a_data_file_is_told_at_once(made: SimpleNamespac
 def test_clocks_are_whole_nanoseconds(made: SimpleNamespace, episode: Callable[..., Any]) -> None:
     hardware = [made.start + 7, 0, made.start + 66_666_667]
     one, frames = episode({"observation.level": pa.array([1.0, 2.0, 3.0])}), made.frames(hardware)
-    options = PooledOptions(30, clocks=True)
+    options = replace(OPTIONS, clocks=True)
     held = features.hold(one, frames, options)
     settled = settling.settle([made.plan(held.columns)], options)
     rows = features.read(one, frames, options, settled, held.scales)

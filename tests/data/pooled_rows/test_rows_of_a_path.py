@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,9 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes import features, poses
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.formats.pooled.series import Trajectory
+
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
 
 START = 7_000_000_000_000
 FILL = [0, 0, 0, 1, 0, 0, 0, 1, 0]
@@ -77,7 +82,7 @@ def test_a_second_grippers_path_is_a_feature_of_its_own_and_a_column_without_sta
         }
     )
     frames = made.frames([made.start, made.start + 33_333_333])
-    held = features.hold(one, frames, PooledOptions(30))
+    held = features.hold(one, frames, OPTIONS)
     assert not held.columns["observation.slam_pose"]["filled"]
     assert held.columns["observation.slam_pose"]["why"] == "no stamps to align it by"
     second = held.columns["observation.gripper_2_slam_pose"]

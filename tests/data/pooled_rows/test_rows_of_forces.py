@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes import features, settling
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.errors import Refused
 from quickdraw.formats.pooled import reader, rows
 from quickdraw.formats.pooled.data import DataFile
+
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
 
 COLUMN = "observation.gripper_left_force_matrix"
 SUM = f"{COLUMN}_sum"
@@ -52,7 +58,7 @@ def test_patches_are_sums_of_the_taxels_they_cover(
     one = episode({COLUMN: column([stored(each) for each in steps]), f"{COLUMN}_ns": pa.array(ns)},
                   specs={COLUMN: {"scale": 100}})  # fmt: skip
     frames = made.frames([made.start + 2_000_000, made.start + STEP])
-    held, rows = rows_of(made, one, frames, PooledOptions(30, force_matrices=grid))
+    held, rows = rows_of(made, one, frames, replace(OPTIONS, force_matrices=grid))
     assert held.scales == {COLUMN: (100, "row")}
     name = SUM if grid == "sums" else COLUMN
     for at, each in enumerate(steps):
@@ -80,7 +86,7 @@ def test_a_matrix_is_taken_by_its_stamp_within_half_the_median_interval(
     hw = [s, s + 20_000_005, s + 20_000_006, s + 95_000_000, s + 240_000_000, s + 440_000_005, s + 440_000_006]
     taken = [None, 0, 1, 2, None, 5, None]  # before the first, a tie goes to the earlier, in the hole, after the last
     hw_rows = made.frames(hw)
-    held, rows = rows_of(made, one, hw_rows, PooledOptions(30))
+    held, rows = rows_of(made, one, hw_rows, OPTIONS)
     assert held.columns[SUM] == {"column": COLUMN, "width": 3, "filled": True, "missing": 3}
     assert held.displacement["gripper_left_force_matrix"].bound_s == 0.020
     for row, matrix in enumerate(taken):
@@ -104,7 +110,7 @@ def test_scale_is_the_rows_else_the_tasks_else_one(
 ) -> None:
     one = episode({COLUMN: column([stored(steps_of(3))]), f"{COLUMN}_ns": pa.array([made.start])},
                   specs=specs, features=described)  # fmt: skip
-    held, rows = rows_of(made, one, made.frames([made.start]), PooledOptions(30))
+    held, rows = rows_of(made, one, made.frames([made.start]), OPTIONS)
     assert held.scales == {COLUMN: (scale, source)}
     np.testing.assert_allclose(rows[SUM][0], steps_of(3).sum(axis=(0, 1)) / scale, rtol=1e-5, atol=1e-3)
 
@@ -129,7 +135,7 @@ def test_planning_reads_no_matrix_and_the_episodes_row_but_once_for_all(
 
     monkeypatch.setattr(DataFile, "_batches", spied)
     monkeypatch.setattr(reader, "read_row", counted)
-    held = features.hold(one, made.frames([s, s + STEP]), PooledOptions(30))
+    held = features.hold(one, made.frames([s, s + STEP]), OPTIONS)
     assert held.scales == {COLUMN: (100, "row"), other: (10, "row")}
     assert sorted(asked) == sorted(stamps)
     assert len(rows_read) == 2  # before and after the data file was opened
@@ -142,7 +148,7 @@ def test_an_empty_or_short_cell_with_a_stamp_is_no_sample_for_planning_either(
     cells = [stored(steps_of(0)), [], [1] * 750, stored(steps_of(1))]
     one = episode({COLUMN: column(cells), f"{COLUMN}_ns": pa.array([s, s + STEP, s + 2 * STEP, s + 3 * STEP])},
                   specs={COLUMN: {"scale": 1}}, group=2)  # fmt: skip
-    held, rows = rows_of(made, one, made.frames([s + each * STEP for each in range(4)]), PooledOptions(30))
+    held, rows = rows_of(made, one, made.frames([s + each * STEP for each in range(4)]), OPTIONS)
     # Two matrices 100 ms apart: half the median is 50 ms, so that the rows between take the nearer of the two.
     assert held.columns[SUM]["missing"] == 0
     for row, matrix in enumerate([0, 0, 1, 1]):
@@ -157,7 +163,7 @@ def test_a_float_matrix_that_is_not_finite_is_refused_unless_rows_may_lack_one(
     odd[3, 4, 2] = np.nan
     cells = column([sound.ravel().tolist(), odd.ravel().tolist()], pa.float32())
     one = episode({COLUMN: cells, f"{COLUMN}_ns": pa.array([s, s + STEP])})
-    options = PooledOptions(30)
+    options = OPTIONS
     frames = made.frames([s, s + STEP])
     held = features.hold(one, frames, options)
     assert held.scales == {COLUMN: (1, "type")}
@@ -177,13 +183,13 @@ def test_without_a_clock_or_stamps_no_row_has_a_matrix(
     stamps = {f"{COLUMN}_ns": pa.array([made.start])} if stamped else {}
     one = episode({COLUMN: column([stored(steps_of(0))]), **stamps}, specs={COLUMN: {"scale": 1}})
     frames = made.frames([{"none": 0, "trunc32": 1_000_000, "hw64": made.start}[hardware]])
-    held = features.hold(one, frames, PooledOptions(30))
+    held = features.hold(one, frames, OPTIONS)
     assert (held.columns[SUM]["filled"], held.columns[SUM]["missing"]) == (False, 1)
     assert not held.displacement
-    settled = settling.settle([made.plan(held.columns)], PooledOptions(30))
+    settled = settling.settle([made.plan(held.columns)], OPTIONS)
     assert settled.columns == ()
     assert settled.left_out == {COLUMN: held.columns[SUM]["why"]}
-    assert features.hold(one, frames, PooledOptions(30, force_matrices="none")).columns == {}
+    assert features.hold(one, frames, replace(OPTIONS, force_matrices="none")).columns == {}
 
 
 def test_a_force_is_the_rows_and_missing_where_its_stamp_is_0(
@@ -193,7 +199,7 @@ def test_a_force_is_the_rows_and_missing_where_its_stamp_is_0(
     values = [[0, 0, 0], [1, 2, 3], [9, 9, 9], [np.inf, 0, 0]]
     ns = pa.array([made.start, made.start + 1, 0, made.start + 3])
     one = episode({force: made.fixed(values), f"{force}_ns": ns, "observation.gripper_state": made.fixed(values)})
-    held, rows = rows_of(made, one, made.frames([made.start + each for each in range(4)]), PooledOptions(30))
+    held, rows = rows_of(made, one, made.frames([made.start + each for each in range(4)]), OPTIONS)
     assert held.columns[force] == {"column": force, "width": 3, "filled": True, "missing": 2, "odd": 1}
     np.testing.assert_array_equal(rows[force], [[0, 0, 0], [1, 2, 3], [0, 0, 0], [0, 0, 0]])
     np.testing.assert_array_equal(rows[f"{force}_valid"].ravel(), [1, 1, 0, 0])

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes import features, imu
+from quickdraw.data.pooled_episodes.options import Imu as Sampling
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.formats.pooled.series import Imu
+
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
 
 START = 7_000_000_000_000
 
@@ -69,7 +76,7 @@ def test_a_row_has_the_samples_nearest_to_even_steps_before_its_picture(
         return
     values = numbered(len(stamps))
     series = Imu(np.array(stamps, np.int64), values, np.array(hung, np.int64))
-    options = PooledOptions(fps, imu_samples=many)
+    options = replace(OPTIONS, target_hz=fps, imu=Sampling("window", many))
     found = imu.sampled(series, made.frames(rows, fps), options)
     for row, wanted in enumerate(windows(stamps, rows, fps, many)):
         assert bool(found.present[row]) is (wanted is not None)
@@ -87,8 +94,8 @@ def test_mean_and_last_are_of_the_samples_in_a_frames_time(
         return
     values, frames = numbered(len(stamps)), made.frames(rows, fps)
     series = Imu(np.array(stamps, np.int64), values, np.array(hung, np.int64))
-    mean = imu.sampled(series, frames, PooledOptions(fps, imu_mode="mean"))
-    last = imu.sampled(series, frames, PooledOptions(fps, imu_mode="last"))
+    mean = imu.sampled(series, frames, replace(OPTIONS, target_hz=fps, imu=Sampling("mean", 8)))
+    last = imu.sampled(series, frames, replace(OPTIONS, target_hz=fps, imu=Sampling("last", 8)))
     for row, hw in enumerate(rows):
         inside = [n for n, at in enumerate(stamps) if at > 0 and hw - Fraction(10**9, fps) < at <= hw]
         assert bool(mean.present[row]) is bool(last.present[row]) is bool(inside)
@@ -101,11 +108,11 @@ def test_mean_and_last_are_of_the_samples_in_a_frames_time(
 def test_the_last_sample_is_never_after_the_picture_and_a_windows_may_be(made: SimpleNamespace) -> None:
     series = Imu(START + np.array([-4_000_000, 1_000_000]), numbered(2), np.array([0, 0]))
     frames = made.frames([START])
-    last = imu.sampled(series, frames, PooledOptions(30, imu_mode="last"))
+    last = imu.sampled(series, frames, replace(OPTIONS, imu=Sampling("last", 8)))
     np.testing.assert_array_equal(last.values, [numbered(2)[0]])
     assert last.displacement is not None
     assert last.displacement.max_s == 0.004
-    window = imu.sampled(series, frames, PooledOptions(30, imu_samples=1))
+    window = imu.sampled(series, frames, replace(OPTIONS, imu=Sampling("window", 1)))
     np.testing.assert_array_equal(window.values, [numbered(2)[1]])
     assert window.displacement is not None
     assert window.displacement.max_s == 0.001
@@ -118,7 +125,7 @@ def test_a_window_is_exact_at_any_rate_after_any_time(made: SimpleNamespace) -> 
     rows = [begun, begun + 30 * 86_400 * 10**9]
     stamps = [row - int(back) for row in rows for back in sorted(rng.integers(0, 10**6, 400))[::-1]]
     series = Imu(np.array([1, *stamps]), numbered(801), np.zeros(801, np.int64))
-    found = imu.sampled(series, made.frames(rows, 1000), PooledOptions(1000, imu_samples=256))
+    found = imu.sampled(series, made.frames(rows, 1000), replace(OPTIONS, target_hz=1000, imu=Sampling("window", 256)))
     for row, wanted in enumerate(windows([1, *stamps], rows, 1000, 256)):
         np.testing.assert_array_equal(found.values[row], numbered(801)[wanted].ravel())
 
@@ -135,9 +142,9 @@ def test_without_a_clock_a_frame_has_what_hung_on_its_rows(
     index = [0, 0, 1] if doubled else [0, 1, 2]  # rows 0 and 1 are one frame
     frames = made.frames(rows, 30, index)
     series = Imu(np.arange(1, len(hung) + 1), values, np.array(hung, np.int64))
-    window = imu.sampled(series, frames, PooledOptions(30, imu_samples=many))
-    mean = imu.sampled(series, frames, PooledOptions(30, imu_mode="mean"))
-    last = imu.sampled(series, frames, PooledOptions(30, imu_mode="last"))
+    window = imu.sampled(series, frames, replace(OPTIONS, imu=Sampling("window", many)))
+    mean = imu.sampled(series, frames, replace(OPTIONS, imu=Sampling("mean", 8)))
+    last = imu.sampled(series, frames, replace(OPTIONS, imu=Sampling("last", 8)))
     for frame in range(len(frames)):
         own = values[[index[row] == frame for row in hung]] if hung else values
         m = len(own)
@@ -164,7 +171,7 @@ def test_samples_of_dropped_rows_are_looked_for_too_and_not_finite_ones_never(
         }
     )
     frames = made.frames(hw, 25, [0, 0, 1, 1])
-    options = PooledOptions(25, imu_samples=2)
+    options = replace(OPTIONS, target_hz=25, imu=Sampling("window", 2))
     held = features.hold(one, frames, options)
     entry = held.columns["observation.imu"]
     assert entry == {"column": "observation.imu", "width": 12, "filled": True, "missing": 0, "odd": 1}
@@ -176,11 +183,13 @@ def test_samples_of_dropped_rows_are_looked_for_too_and_not_finite_ones_never(
 def test_a_clock_that_steps_back_is_none_and_stamps_decades_away_do_no_harm(made: SimpleNamespace) -> None:
     values = numbered(3)
     back = made.frames([START, START - 5, START + 7])
-    found = imu.sampled(Imu(np.array([1, 2, 3]), values, np.array([0, 0, 2])), back, PooledOptions(30, imu_mode="last"))
+    found = imu.sampled(
+        Imu(np.array([1, 2, 3]), values, np.array([0, 0, 2])), back, replace(OPTIONS, imu=Sampling("last", 8))
+    )
     np.testing.assert_array_equal(found.values, [values[1], np.zeros(6), values[2]])
     frames = made.frames([START, START + 33_333_334])
     far = Imu(np.array([1, START, 2**63 - 1]), values, np.array([0, 0, 1]))
-    found = imu.sampled(far, frames, PooledOptions(30, imu_samples=8))
+    found = imu.sampled(far, frames, replace(OPTIONS, imu=Sampling("window", 8)))
     assert found.present.tolist() == [True, False]
     np.testing.assert_array_equal(found.values[0].reshape(8, 6), np.tile(values[1], (8, 1)))
 
@@ -193,7 +202,7 @@ def test_a_frames_time_is_open_at_its_beginning_and_closed_at_its_end(
     made: SimpleNamespace, mode: Any, before_ns: int, inside: bool
 ) -> None:
     series = Imu(np.array([START - before_ns]), numbered(1) + 1, np.array([0]))
-    found = imu.sampled(series, made.frames([START], 25), PooledOptions(25, imu_mode=mode))
+    found = imu.sampled(series, made.frames([START], 25), replace(OPTIONS, target_hz=25, imu=Sampling(mode, 8)))
     assert found.present.tolist() == [inside]
     assert found.filled is inside
     assert bool(found.values.any()) is inside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes import features
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.pooled_episodes.options import Depth, PooledOptions
 from quickdraw.data.pooled_episodes.settling import Settled, as_document, of_document, settle
 from quickdraw.errors import COMMAND_LINE, Refused
 
-OPTIONS = PooledOptions(30)
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
+
 GLOVE, POSE, IMU = "observation.left_glove", "observation.slam_pose", "observation.imu"
 STREAM = {"codec": "h264", "gop": 2, "full_range": False}
 
@@ -43,7 +47,7 @@ def test_columns_stand_in_the_contracts_order_each_validity_behind_its_own_and_c
         GLOVE: made.held(GLOVE, 256),
         "observation.left_glove_imu_quat": made.held("observation.left_glove_imu_quat", 64),
     }
-    options = PooledOptions(30, state=("left_glove", "slam_pose"), action=("gripper_left_force_matrix",), clocks=True)
+    options = replace(OPTIONS, state=("left_glove", "slam_pose"), action=("gripper_left_force_matrix",), clocks=True)
     settled = settle([made.plan(columns)], options)
     assert names(settled, options) == [
         "observation.state",
@@ -109,7 +113,7 @@ def test_a_column_named_as_anothers_validity_is_refused_only_where_that_is_neede
 )
 def test_a_state_names_features_or_columns_with_observation_or_without(made: SimpleNamespace, name: str) -> None:
     columns = {POSE: made.held("observation.slam_trajectory", 9, missing=1)}
-    options = PooledOptions(30, state=(name,))
+    options = replace(OPTIONS, state=(name,))
     state = settle([made.plan(columns)], options).features(options)[0]
     assert (state.name, state.width) == ("observation.state", 1 if name.endswith("valid") else 9)
 
@@ -117,7 +121,7 @@ def test_a_state_names_features_or_columns_with_observation_or_without(made: Sim
 def test_every_fault_of_the_options_is_told_at_once(made: SimpleNamespace) -> None:
     hand = "observation.left_hand_pose"
     plan = made.plan({GLOVE: made.held(GLOVE, 256), hand: made.held(hand, 63, filled=False)}, cameras={})
-    options = PooledOptions(30, state=("glove", "left_hand_pose", "left_glove", GLOVE), action=("torque",))
+    options = replace(OPTIONS, state=("glove", "left_hand_pose", "left_glove", GLOVE), action=("torque",))
     with pytest.raises(Refused) as caught:
         settle([plan], options)
     faults = caught.value.faults
@@ -139,9 +143,9 @@ def test_every_fault_of_the_options_is_told_at_once(made: SimpleNamespace) -> No
 
 def test_the_next_state_needs_a_state(made: SimpleNamespace) -> None:
     plan = made.plan({GLOVE: made.held(GLOVE, 256)})
-    found = refused(lambda: settle([plan], PooledOptions(30, action="next_state")))
+    found = refused(lambda: settle([plan], replace(OPTIONS, action="next_state")))
     assert found == [(COMMAND_LINE, "source.action", "next_state")]
-    options = PooledOptions(30, state=("left_glove",), action="next_state")
+    options = replace(OPTIONS, state=("left_glove",), action="next_state")
     both = settle([plan], options)
     state, action, _ = both.features(options)
     assert (action.name, action.names) == ("action", state.names)
@@ -156,7 +160,7 @@ def test_cameras_are_colour_first_then_depth_where_it_is_asked_for(made: SimpleN
     }
     plans = [made.plan({}, cameras={"wrist": shown["wrist"]}), made.plan({}, cameras=shown)]
     assert [each.name for each in settle(plans, OPTIONS).cameras] == ["head", "wrist"]
-    cameras = settle(plans, PooledOptions(30, depth="lossless")).cameras
+    cameras = settle(plans, replace(OPTIONS, depth=Depth("lossless"))).cameras
     assert [tuple(each) for each in cameras] == [
         ("head", "rgb", 40, 60, STREAM),
         ("wrist", "rgb", 48, 64, None),
@@ -169,7 +173,7 @@ def test_cameras_are_colour_first_then_depth_where_it_is_asked_for(made: SimpleN
 def test_what_was_settled_is_read_back_from_json_as_it_was_and_garbage_is_not(made: SimpleNamespace) -> None:
     columns = {POSE: made.held("observation.slam_trajectory", 9, missing=1), GLOVE: made.held(GLOVE, 256)}
     cameras = {"top": {"kind": "rgb", "height_px": 48, "width_px": 64, "slot": "t", "stream": STREAM}}
-    options = PooledOptions(30, state=("slam_pose",), action="next_state", clocks=True)
+    options = replace(OPTIONS, state=("slam_pose",), action="next_state", clocks=True)
     settled = settle([made.plan(columns, cameras=cameras)], options)
     document = json.loads(json.dumps(as_document(settled)))
     assert of_document(document) == settled
@@ -201,7 +205,7 @@ def test_rows_are_composed_filled_and_told_valid(made: SimpleNamespace, tmp_path
         "observation.slam_trajectory_ns": pa.array([[made.start], [], []], pa.list_(pa.int64())),
     })  # fmt: skip
     frames = made.frames([made.start + each for each in range(3)])
-    options = PooledOptions(30, state=("gripper_left_force", "gripper_state", "slam_pose"), action="next_state")
+    options = replace(OPTIONS, state=("gripper_left_force", "gripper_state", "slam_pose"), action="next_state")
     kept = [features.hold(each, frames, options) for each in (one, two)]
     settled = settle([made.plan(each.columns, f"episode_{at:06d}") for at, each in enumerate(kept)], options)
     assert names(settled, options) == [
@@ -231,7 +235,7 @@ def test_rows_are_composed_filled_and_told_valid(made: SimpleNamespace, tmp_path
 def test_an_action_of_columns_is_of_the_same_row_and_an_empty_episode_is_all_fill(
     made: SimpleNamespace, tmp_path: Any
 ) -> None:
-    options = PooledOptions(30, action=("observation.level", "closed"))
+    options = replace(OPTIONS, action=("observation.level", "closed"))
     one = made.episode(tmp_path / "one", {
         "observation.level": pa.array([0.5, 1.5]), "observation.closed": pa.array([True, False]),
     })  # fmt: skip
@@ -254,13 +258,13 @@ def test_a_state_or_an_action_that_holds_fill_is_told(made: SimpleNamespace) -> 
     lacking = made.plan({GLOVE: made.held(GLOVE, 256)}, "episode_000002")
     told = f"{POSE} has no sample in 5 of 8 rows, which hold fill: {POSE}_valid tells, state and action do not"
     for state, action in ((("slam_pose", "left_glove"), "next_state"), ((), ("slam_trajectory",))):
-        notes = settle([whole, lacking], PooledOptions(30, state=state, action=action)).notes
+        notes = settle([whole, lacking], replace(OPTIONS, state=state, action=action)).notes
         assert [note for note in notes if "fill" in note] == [told]
-    assert settle([whole, lacking], PooledOptions(30, state=("left_glove",), action="next_state")).notes == ()
+    assert settle([whole, lacking], replace(OPTIONS, state=("left_glove",), action="next_state")).notes == ()
 
 
 def test_depth_that_is_asked_for_and_that_no_episode_shows_is_told(made: SimpleNamespace) -> None:
-    asked = PooledOptions(30, depth="lossless", state=("left_glove",), action="next_state")
+    asked = replace(OPTIONS, depth=Depth("lossless"), state=("left_glove",), action="next_state")
     plan = made.plan({GLOVE: made.held(GLOVE, 256)})
     assert settle([plan], asked).notes == ("depth is asked for, and no episode shows any",)
     deep = {"kind": "depth", "height_px": 48, "width_px": 64, "slot": "deep"}

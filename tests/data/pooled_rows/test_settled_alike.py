@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from quickdraw.data.command_line.composing import default_config
+from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes import features, naming
 from quickdraw.data.pooled_episodes.naming import Column
-from quickdraw.data.pooled_episodes.options import PooledOptions
+from quickdraw.data.pooled_episodes.options import Depth, PooledOptions
 from quickdraw.data.pooled_episodes.settling import as_document, settle
 from quickdraw.data.pooled_episodes.source import PooledEpisodes
 from quickdraw.errors import Refused
 from quickdraw.pipeline.parts import rows_fingerprint
 
-OPTIONS = PooledOptions(30)
+OPTIONS = msgspec.convert(as_json(default_config("pooled_episodes").source) | {"target_hz": 30}, PooledOptions)
+
 GLOVE, POSE, IMU = "observation.left_glove", "observation.slam_pose", "observation.imu"
 STREAM = {"codec": "h264", "full_range": False}
 
@@ -79,7 +84,7 @@ def random_plans(made: SimpleNamespace, rng: np.random.Generator) -> list[Any]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_settled_does_not_depend_on_the_order_of_the_episodes(made: SimpleNamespace, seed: int) -> None:
-    rng, options = np.random.default_rng(seed), PooledOptions(30, depth="copy")
+    rng, options = np.random.default_rng(seed), replace(OPTIONS, depth=Depth("copy"))
     plans = random_plans(made, rng)
     expected = json.dumps(as_document(settle(plans, options)))
     for _ in range(5):
@@ -89,7 +94,7 @@ def test_what_is_settled_does_not_depend_on_the_order_of_the_episodes(made: Simp
 
 def grids(made: SimpleNamespace, **more: Any) -> PooledEpisodes:
     """A settled source of two matrices of 25 x 25 patches each, gloves and an IMU."""
-    options = PooledOptions(30, force_matrices="25x25", state=("slam_pose", "imu"), action="next_state", **more)
+    options = replace(OPTIONS, force_matrices="25x25", state=("slam_pose", "imu"), action="next_state", **more)
     sides = [f"observation.gripper_{side}_force_matrix" for side in ("left", "right")]
     columns = {
         GLOVE: made.held(GLOVE, 256),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import asdict
+from contextlib import AbstractContextManager, ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,32 +23,12 @@ Apply = Annotated[bool, typer.Option("--apply", help="Change the files. Without 
 Number = Annotated[int, typer.Option("--episode", min=1, help="The global episode number N, from 1.")]
 
 
-@contextmanager
-def answering(*, as_json: bool) -> Iterator[None]:
+def answering(*, as_json: bool) -> AbstractContextManager[None]:
     """Raise typer.Exit where the block is refused (2), fails (1) or is interrupted, having said why.
 
     The faults of a refusal are lines on stderr, and with `as_json` whatever went wrong is a document on stdout too.
     """
-    from quickdraw.errors import Fault, Refused, VideoError
-
-    with exit_codes(consequence="nothing was changed"):
-        try:
-            yield
-        except Refused as refused:
-            _print_if(as_json, {"refused": [asdict(fault) for fault in refused.faults]})
-            raise
-        except VideoError as error:
-            fault = Fault("video", "picture", error.found, error.expected, path=error.path)
-            _print_if(as_json, {"refused": [asdict(fault)]})
-            raise
-        except OSError as error:
-            _print_if(as_json, {"failed": str(error)})
-            raise
-
-
-def _print_if(as_json: bool, document: Mapping[str, Any]) -> None:
-    if as_json:
-        print_document(document)
+    return exit_codes(consequence="nothing was changed", as_json=as_json)
 
 
 @contextmanager
@@ -97,8 +76,3 @@ def place_document(layout: Layout, number: int) -> dict[str, Any]:
 def told(apply: bool, done: str, would: str) -> str:
     """What was done, or what would be: a plan is never told as a deed."""
     return done if apply else f"{would}; nothing was changed: --apply does it"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

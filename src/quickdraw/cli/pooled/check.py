@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quickdraw.cli.outcomes import FAILED
-from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, counted, print_document, say, telling
+from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, print_document, say, telling
+from quickdraw.pipeline.amounts import counted
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.check import Report

@@ -12,13 +12,13 @@ from quickdraw.cli.pooled.answers import (
     Number,
     TaskFolder,
     answering,
-    counted,
     named,
     place_document,
     print_document,
     say,
     told,
 )
+from quickdraw.pipeline.amounts import counted
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.layout import Layout

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, counted, place_document, print_document, telling
+from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, place_document, print_document, telling
+from quickdraw.pipeline.amounts import counted
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.reader import Task

@@ -9,7 +9,6 @@ from quickdraw.cli.pooled.answers import (
     AsJson,
     TaskFolder,
     answering,
-    counted,
     named,
     place_document,
     print_document,
@@ -17,6 +16,7 @@ from quickdraw.cli.pooled.answers import (
     telling,
     told,
 )
+from quickdraw.pipeline.amounts import counted
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.repair import Measured

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, counted, print_document, say, told
+from quickdraw.cli.pooled.answers import Apply, AsJson, TaskFolder, answering, print_document, say, told
+from quickdraw.pipeline.amounts import counted
 
 
 def split_episodes(task: TaskFolder, *, apply: Apply = False, as_json: AsJson = False) -> None:

@@ -27,15 +27,18 @@ def copy_faults(shown: Shown, picture: Int64, starts: int, options: PooledOption
     option = ENCODE if shown.kind == "rgb" else LOSSLESS
     for found, expected in _reasons(shown, picture, starts, options):
         yield Fault(where, shown.slot, found, expected, path=str(shown.path), option=option)
-    if shown.copied and shown.copied.gop > options.gop:
-        found, expected = f"keyframes {shown.copied.gop} pictures apart", f"at most {options.gop} where it is copied"
+    if shown.copied and shown.copied.gop > options.video.gop:
+        found, expected = (
+            f"keyframes {shown.copied.gop} pictures apart",
+            f"at most {options.video.gop} where it is copied",
+        )
         longer = f"+source.video.gop={shown.copied.gop}"
         yield Fault(where, shown.slot, found, expected, path=str(shown.path), option=longer)
 
 
 def is_copied(shown: Shown, options: PooledOptions) -> bool:
     """Whether a camera is to be copied."""
-    return options.video_mode == "copy" if shown.kind == "rgb" else options.depth == "copy"
+    return options.video.mode == "copy" if shown.kind == "rgb" else options.depth.mode == "copy"
 
 
 def facts(stream: CopiedStream) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from quickdraw.core.episode import Float32
 from quickdraw.core.grid import Int64
 from quickdraw.core.resample import Displacement
 from quickdraw.data.pooled_episodes.frames import Frames
-from quickdraw.data.pooled_episodes.naming import SIDE
+from quickdraw.data.pooled_episodes.ranges import SIDE_TAXELS
 from quickdraw.data.pooled_episodes.sampled import NO_CLOCK, Sampled, displacement, has_clock, none, of_rows
 from quickdraw.formats.pooled import matrices, series
 from quickdraw.formats.pooled.align import NotAlignable, nearest
@@ -75,8 +75,8 @@ def summed(data: DataFile, column: str, frames: Frames, cells: tuple[int, int], 
 
 def patches(mn: Float32, height: int, width: int) -> Float32:
     """A matrix `(250, 250, 3)` [mN] as the sums over `height` by `width` patches, `(H * W * 3,)`, added in float64."""
-    rows = mn.reshape(height, SIDE // height, SIDE * 3).sum(axis=1, dtype=np.float64)
-    found = rows.reshape(height, width, SIDE // width, 3).sum(axis=2)
+    rows = mn.reshape(height, SIDE_TAXELS // height, SIDE_TAXELS * 3).sum(axis=1, dtype=np.float64)
+    found = rows.reshape(height, width, SIDE_TAXELS // width, 3).sum(axis=2)
     with np.errstate(over="ignore"):  # what float32 does not hold is told as not finite
         return np.asarray(found, np.float32).ravel()
 

@@ -48,10 +48,10 @@ def _aligned(values: Float32, stamps: Int64, frames: Frames, options: PooledOpti
     after = np.searchsorted(stamps, hardware, "right")
     present = (after > first) & (hardware != 0)
     found: Float32 = np.zeros((len(frames), imu_samples(options) * IMU_AXES), np.float32)
-    if options.imu_mode == "mean":
+    if options.imu.mode == "mean":
         found = _means(values, first, np.where(present, after, first))
         residual = nearest(stamps, hardware[present]).residual_ns
-    elif options.imu_mode == "last":
+    elif options.imu.mode == "last":
         last = after[present] - 1
         found[present], residual = values[last], hardware[present] - stamps[last]
     else:
@@ -80,7 +80,7 @@ def _hung(values: Float32, frame: Int64, frames: int, options: PooledOptions) ->
     values = values[order]
     count = np.bincount(frame[order], minlength=frames).astype(np.int64)
     first = np.concatenate([np.zeros(1, np.int64), count.cumsum()[:-1]])
-    if options.imu_mode == "mean":
+    if options.imu.mode == "mean":
         return _means(values, first, first + count), count > 0
     many = imu_samples(options)
     chosen = first[:, None] + (np.arange(1, many + 1) * count[:, None] + many - 1) // many - 1

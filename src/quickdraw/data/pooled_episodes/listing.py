@@ -13,7 +13,7 @@ from quickdraw.data.pooled_episodes.frames import keep, read_keys
 from quickdraw.data.pooled_episodes.gaps import pieces
 from quickdraw.data.pooled_episodes.options import PooledOptions
 from quickdraw.data.pooled_episodes.task_folders import task_folder
-from quickdraw.data.recognising import is_task
+from quickdraw.data.pooled_episodes.tree import is_task
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.pooled.info import recognise
 from quickdraw.formats.pooled.layout import task_of

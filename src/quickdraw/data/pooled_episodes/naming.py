@@ -24,7 +24,6 @@ AXES: Final = ("gx", "gy", "gz", "ax", "ay", "az")
 FORCE: Final = ("fx_mn", "fy_mn", "fz_mn")
 XYZ: Final = ("x_m", "y_m", "z_m")
 ROT6: Final = tuple(f"rot6_{each}" for each in range(6))
-SIDE: Final = 250  # taxels along each side of a force matrix
 GLOVE: Final = (16, 16)
 
 
@@ -116,7 +115,7 @@ def cells(options: PooledOptions) -> tuple[int, int]:
 
 def imu_samples(options: PooledOptions) -> int:
     """IMU samples a row."""
-    return options.imu_samples if options.imu_mode == "window" else 1
+    return options.imu.samples if options.imu.mode == "window" else 1
 
 
 @lru_cache(maxsize=16)  # thousands of names, which are asked for with every episode

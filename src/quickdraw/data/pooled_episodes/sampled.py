@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from quickdraw.core.episode import Float32
 from quickdraw.core.grid import NS_PER_S, Int64, to_ns
-from quickdraw.core.resample import GAP_FACTOR, TOLERANCE_NS, Displacement
+from quickdraw.core.resample import GAP_FACTOR, TOLERANCE_NS, Displacement, deciles_s
 from quickdraw.data.pooled_episodes.frames import Frames
 from quickdraw.data.pooled_episodes.naming import HARDWARE, WALL, Kind, kind_of
 from quickdraw.formats.pooled.clock import ClockClass
@@ -114,4 +114,5 @@ def displacement(residual_ns: Int64, stamps_ns: Int64) -> Displacement | None:
         bound_s=bound_ns / NS_PER_S,
         past_bound=float(np.mean(residual_ns > bound_ns + TOLERANCE_NS)),
         gaps=int(np.count_nonzero(steps > GAP_FACTOR * 2 * bound_ns)),
+        deciles_s=deciles_s(residual_ns),
     )

@@ -225,15 +225,15 @@ def _cameras(found: _Gathering, options: PooledOptions) -> tuple[Camera, ...]:
     shown = [
         Camera(name, each["kind"], each["height_px"], each["width_px"], _stream(each, found.gops.get(name)))
         for name, (_, each) in found.cameras.items()
-        if each["kind"] == "rgb" or options.depth != "none"
+        if each["kind"] == "rgb" or options.depth.mode != "none"
     ]
     return tuple(sorted(shown, key=lambda camera: (camera.kind == "depth", camera.name)))
 
 
 def _of_depth(found: _Gathering, options: PooledOptions) -> Iterator[str]:
-    if options.depth == "copy":
+    if options.depth.mode == "copy":
         yield COPIED_DEPTH
-    if options.depth != "none" and all(each["kind"] == "rgb" for _, each in found.cameras.values()):
+    if options.depth.mode != "none" and all(each["kind"] == "rgb" for _, each in found.cameras.values()):
         yield NO_DEPTH
 
 

@@ -74,7 +74,7 @@ def slots_of(files: EpisodeFiles, options: PooledOptions, where: str, root: Path
             continue
         try:
             found = _probed(camera, slot, paths[0], options)
-            if found.kind == "rgb" or options.depth != "none":
+            if found.kind == "rgb" or options.depth.mode != "none":
                 faults += _file_faults(found, options, where)
                 shown.append(found)
             elif options.cameras:
@@ -113,7 +113,7 @@ def _probed(camera: str, slot: str, path: Path, options: PooledOptions) -> Shown
     if depth is not None:
         return _depth(camera, slot, depth, options, header=header)
     facts = found[0]
-    copied = read_stream(path, facts.index) if options.video_mode == "copy" else None
+    copied = read_stream(path, facts.index) if options.video.mode == "copy" else None
     return Shown(
         camera=camera,
         slot=slot,
@@ -132,8 +132,8 @@ def _probed(camera: str, slot: str, path: Path, options: PooledOptions) -> Shown
 def _depth(
     camera: str, slot: str, depth: DepthVideo, options: PooledOptions, *, header: ContainerHeader | None
 ) -> Shown:
-    wanted = options.depth != "none"
-    copied = read_stream(depth.path, depth.index) if options.depth == "copy" and depth.kind == "log12" else None
+    wanted = options.depth.mode != "none"
+    copied = read_stream(depth.path, depth.index) if options.depth.mode == "copy" and depth.kind == "log12" else None
     return Shown(
         camera=camera,
         slot=slot,
@@ -162,7 +162,7 @@ def _file_faults(shown: Shown, options: PooledOptions, where: str) -> Iterator[F
     if shown.codes_range not in ("", FULL_RANGE):
         found = f"depth codes of colour range {shown.codes_range}, which may have been scaled"
         yield Fault(where, shown.slot, found, "full range (pc)", path=path)
-    if shown.kind == "depth" and options.depth == "lossless" and min(shown.height_px, shown.width_px) < LEAST_PX:
+    if shown.kind == "depth" and options.depth.mode == "lossless" and min(shown.height_px, shown.width_px) < LEAST_PX:
         found = f"depth of {shown.height_px}x{shown.width_px} (height x width)"
         expected = f"at least {LEAST_PX}x{LEAST_PX}, for x265 takes no smaller ones"
         yield Fault(where, shown.slot, found, expected, path=path, option="+source.depth=false")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from quickdraw.formats.pooled.reader import Episode
 from quickdraw.formats.pooled.row_tables import is_shard, read_table
 from quickdraw.formats.pooled.scan import EpisodeFiles
 
-PLAN_VERSION = 2  # raised when the same recording is planned otherwise than before
+PLAN_VERSION = 3  # raised when the same recording is planned otherwise than before
 COMPOSING = ("clocks", "state", "action")  # options that only rows depend on, and no plan
 SAMPLING = ("max_gap_s", "imu_mode", "imu_samples", "force_matrices")  # options that both depend on
 LEFT_ALONE = "a source left alone while it is built"
@@ -89,7 +89,7 @@ class PooledEpisodes:
         return {"options": options, "features": {each.name: [each.dtype, each.width] for each in self.features}}
 
     def _options(self, wanted: Callable[[str], bool]) -> dict[str, Any]:
-        return {name: _plain(value) for name, value in asdict(self.options).items() if wanted(name)}
+        return {name: value for name, value in self.options.flat().items() if wanted(name)}
 
     def settled_by(self, plans: Iterable[EpisodePlan]) -> PooledEpisodes:
         """The same with what these episodes come to, whatever it was settled by. Raises Refused."""
@@ -166,7 +166,7 @@ class PooledEpisodes:
         depth = open_depth(path)
         if depth is None:
             raise VideoError(str(path), "colour", "depth, as it was planned")
-        if self.options.depth == "copy":
+        if self.options.depth.mode == "copy":
             return FramePlan(path, index, pictures, depth.index)
         return DepthPlan(path, index, pictures, depth.frames)
 
@@ -259,10 +259,3 @@ def _row_file(folder: TaskFolder, number: int, stamps: Mapping[str, FileStamp]) 
 
 def _digest(stamps: Mapping[str, FileStamp], folder: TaskFolder) -> str:
     return hashlib.sha256(repr((sorted(stamps.items()), folder.looks)).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Options as JSON has them, so that they are the same before and after."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

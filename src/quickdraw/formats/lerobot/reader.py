@@ -6,10 +6,11 @@ Works on any LeRobot v3.0 folder whose pictures are evenly timed from 0, ours or
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ from quickdraw.formats.lerobot.depth import depth_levels, is_depth
 
 if TYPE_CHECKING:
     import pandas as pd
+
+KEYS = ("episode_index", "frame_index")
+BLOCK_ROWS, BLOCK_VALUES = 32_768, 4_000_000
 
 
 def splits_of(dataset: Path) -> dict[str, SplitReader]:
@@ -119,10 +123,28 @@ class SplitReader:
         # One row group an episode: this filter reads one.
         filters = None if episode is None else [("episode_index", "=", episode)]
         tables = [pq.read_table(file, columns=[feature], filters=filters) for file in files]
-        column = pa.concat_tables(tables)[feature].combine_chunks()
-        if pa.types.is_fixed_size_list(column.type):
-            return np.asarray(column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size))
-        return np.asarray(column.to_numpy(zero_copy_only=False))
+        return _values(pa.concat_tables(tables)[feature].combine_chunks())
+
+    def blocks(self, features: Sequence[str]) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """All rows in order, some thousands at a time: each feature as `array` gives it, and always `KEYS`.
+
+        For what is too long to be held at once. Raises Refused where the split has no such column, or a data file
+        cannot be read.
+        """
+        columns = [name for name, described in self.info["features"].items() if described["dtype"] != "video"]
+        for feature in features:
+            self._refuse_unknown("feature", feature, columns)
+        wanted = list(dict.fromkeys([*features, *KEYS]))
+        width = sum(math.prod(self.info["features"][name].get("shape") or [1]) for name in wanted)
+        rows = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, width)))
+        try:
+            for file in sorted((self.root / "data").glob("*/*.parquet")):
+                with pq.ParquetFile(file) as opened:
+                    for groups in _together(opened.metadata, rows):
+                        for batch in opened.iter_batches(rows, groups, wanted, use_threads=False):
+                            yield {name: _values(batch[name]) for name in wanted}
+        except (OSError, KeyError, pa.ArrowException) as error:
+            raise Refused([self._fault(self.root / "data", "data files", f"unreadable ({error})")]) from error
 
     def frame(self) -> pd.DataFrame:
         """All rows as a table: one column per dimension (`observation.state.ee_x_mm`), and the task's text."""
@@ -149,10 +171,10 @@ class SplitReader:
         import imageio.v3 as iio
 
         self._refuse_unknown("camera", camera, self.cameras)
-        if is_depth(self._video_info(camera)):
+        if self.is_depth(camera):
             expected = f"one of colour; depth({episode}, {camera!r}) tells what this one shows"
             raise Refused([Fault(str(self.root), "camera", f"{camera}, of depth", expected)])
-        path, first, length = self._place(episode, camera)
+        path, first, length = self.place(episode, camera)
         # Half a picture early, so that no rounding of the time can skip the first one; ffmpeg drops what lies before.
         seek = ["-ss", f"{(first - 0.5) / self.rate_hz:.6f}"] if first else []
         options: dict[str, Any] = {"input_params": seek, "output_params": ["-frames:v", str(length)]}
@@ -173,9 +195,9 @@ class SplitReader:
         from quickdraw.video.checksums import read_packets
         from quickdraw.video.decoding import pictures, pictures_at
 
-        known = [name for name in self.cameras if is_depth(self._video_info(name))]
+        known = [name for name in self.cameras if self.is_depth(name)]
         self._refuse_unknown("depth camera", camera, known)
-        path, first, length = self._place(episode, camera)
+        path, first, length = self.place(episode, camera)
         depth_mm = self._depth_levels(camera).astype(np.uint16)
         ordered = bool((np.diff(read_packets(path).pts) > 0).all())
         wanted = range(first, first + length)
@@ -188,8 +210,45 @@ class SplitReader:
         if found != length:
             raise VideoError(str(path), f"{found} pictures of episode {episode}", f"{length}, one per row")
 
+    def pictures_at(
+        self, episode: int, camera: str, rows: Collection[int]
+    ) -> Iterator[tuple[int, npt.NDArray[np.uint8] | npt.NDArray[np.uint16]]]:
+        """Some rows of one episode, each with its picture, rising: colour as `pictures` has it, depth as `depth` has.
+
+        Sought by their time, so that of a long episode little is decoded. Raises Refused where there is no such camera
+        or row, VideoError where a picture is not there or damaged.
+        """
+        from quickdraw.formats.lerobot.depth_codes import codes_of
+        from quickdraw.video.decoding import as_rgb
+        from quickdraw.video.glances import pictures_by_time
+
+        self._refuse_unknown("camera", camera, self.cameras)
+        path, first, length = self.place(episode, camera)
+        wanted = sorted(set(rows))
+        for row in wanted:
+            self._refuse_unknown("row", row, range(length))
+        depth_mm = self._depth_levels(camera).astype(np.uint16) if self.is_depth(camera) else None
+        shown = pictures_by_time(path, [first + row for row in wanted], self.rate_hz)
+        for row, picture in zip(wanted, shown, strict=True):
+            yield row, as_rgb(picture) if depth_mm is None else depth_mm[codes_of(picture)]
+
+    def dimensions(self, feature: str) -> tuple[str, ...]:
+        """Names of a feature's dimensions, or else their numbers. Raises Refused where there is no such feature."""
+        self._refuse_unknown("feature", feature, list(self.info["features"]))
+        described = self.info["features"][feature]
+        return tuple(map(str, _dimension_names(described.get("names"), math.prod(described.get("shape") or [1]))))
+
+    def is_depth(self, camera: str) -> bool:
+        """Whether a camera shows depth."""
+        return is_depth(self._video_info(camera))
+
     def _video_info(self, camera: str) -> dict[str, Any]:
-        return self.info["features"][f"observation.images.{camera}"].get("info") or {}
+        return self.info["features"][self._key(camera)].get("info") or {}
+
+    def _key(self, camera: str) -> str:
+        """A camera's feature: others have one of just `observation.image`, whose name is the camera's."""
+        key = f"observation.images.{camera}"
+        return key if key in self.info["features"] else camera
 
     def _depth_levels(self, camera: str) -> Float64:
         try:
@@ -198,18 +257,36 @@ class SplitReader:
             path = str(self.root / schema.INFO_PATH)
             raise Refused([Fault(str(self.root), camera, str(error), "a scale of depth", path=path)]) from error
 
-    def _place(self, episode: int, camera: str) -> tuple[Path, int, int]:
+    def place(self, episode: int, camera: str) -> tuple[Path, int, int]:
         """The file that shows an episode, the number of its first picture in it, and how many there are."""
         self._refuse_unknown("episode", episode, range(len(self.episodes)))
-        key, row = f"observation.images.{camera}", self.episodes[episode]
-        indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
-        path = self.root / self.info["video_path"].format(video_key=key, **indices)
-        return path, round(row[f"videos/{key}/from_timestamp"] * self.rate_hz), row["length"]
+        key, row = self._key(camera), self.episodes[episode]
+        try:
+            indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
+            path = self.root / self.info["video_path"].format(video_key=key, **indices)
+            return path, round(row[f"videos/{key}/from_timestamp"] * self.rate_hz), row["length"]
+        except (KeyError, TypeError) as error:
+            found = f"nothing of {camera} in episode {episode} ({error})"
+            raise Refused([self._fault(self.root / "meta/episodes", "episodes", found)]) from error
 
     def _refuse_unknown[T](self, kind: str, name: T, known: Sequence[T]) -> None:
         if name not in known:
             expected = str(known) if isinstance(known, range) else ", ".join(map(str, known))
             raise Refused([Fault(str(self.root), kind, str(name), f"one of {expected}")])
+
+
+def _together(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
+    """Row groups that hold about so many rows each time: all at once they would all be prepared for."""
+    upto = np.cumsum([metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)])
+    for _, groups in groupby(range(len(upto)), key=lambda number: int(upto[number] - 1) // rows):
+        yield list(groups)
+
+
+def _values(column: pa.Array) -> npt.NDArray[Any]:
+    """A column as `(T, D)`, or `(T,)` for scalars."""
+    if pa.types.is_fixed_size_list(column.type):
+        return np.asarray(column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size))
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _dimension_names(names: Any, width: int) -> Sequence[object]:

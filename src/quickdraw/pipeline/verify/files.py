@@ -18,6 +18,7 @@ from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.split_view import SplitView
 
 FILES, DIGESTS = "files", "digests"
+MEDIA_FOLDER = "media"
 FOLDERS = ("data", "meta/episodes", "videos")  # in which every file must be some episode's
 
 
@@ -63,6 +64,9 @@ def check_digests(dataset: DatasetView, ledger: Ledger, executor: Executor, prog
         return
     with ledger.checking(DIGESTS, INVENTORY):
         stamps = read_object(path)
+        if not (dataset.root / MEDIA_FOLDER).is_dir() and any(name.startswith(f"{MEDIA_FOLDER}/") for name in stamps):
+            ledger.skip(DIGESTS, INVENTORY, f"no {MEDIA_FOLDER}/")  # as one that comes from the Hub
+            stamps = {name: stamp for name, stamp in stamps.items() if not name.startswith(f"{MEDIA_FOLDER}/")}
         found = _digests(dataset.root, stamps, executor, progress)
         for name, stamp in stamps.items():
             ledger.saw(DIGESTS)

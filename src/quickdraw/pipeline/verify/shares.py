@@ -30,6 +30,7 @@ from quickdraw.pipeline.verify.json_reading import DOCUMENTS
 from quickdraw.pipeline.verify.ledger import Ledger
 from quickdraw.pipeline.verify.rows import check_rows
 from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.stored_curves import check_shift_curves
 from quickdraw.pipeline.verify.tasks import check_tasks
 from quickdraw.pipeline.verify.vector_statistics import (
     STATISTICS,
@@ -213,3 +214,4 @@ def _look_at_documents(view: DatasetView, ledger: Ledger) -> None:
         check_rule(view, provenance, ledger)
         check_summary(view, ledger)
         check_constants(view, provenance, ledger)
+        check_shift_curves(view, ledger)

@@ -6,9 +6,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from quickdraw.data.sources import source_of
+from quickdraw.data.processor import source_of
 from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.executors import Executor
+from quickdraw.pipeline.inventory import files_of
 from quickdraw.pipeline.places import PROVENANCE
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.source import Source
@@ -27,6 +28,7 @@ from quickdraw.pipeline.verify.source import SOURCE_FILES, SOURCE_ROWS, check_so
 from quickdraw.pipeline.verify.source_depth import SOURCE_DEPTH, check_source_depth
 from quickdraw.pipeline.verify.source_packets import check_source_packets
 from quickdraw.pipeline.verify.split_view import SplitView
+from quickdraw.pipeline.verify.stored_curves import curves_of
 
 SOURCE_OPTION = "--source"
 
@@ -50,7 +52,7 @@ def verify(dataset: Path, executor: Executor, progress: Progress, source: Path |
         findings=tuple(ledger.faults),
         skipped=tuple(ledger.skipped),
         curves=curves,
-        files=sum(1 for path in dataset.rglob("*") if path.is_file()),
+        files=sum(1 for _ in files_of(dataset)),
         rows=sum(split.rows for split in readable.values()),
         pictures=pictures,
         seconds=time.monotonic() - started,
@@ -65,6 +67,27 @@ def verify_structure(dataset: Path, executor: Executor | None = None) -> list[Fa
     view, ledger = DatasetView(dataset), Ledger(dataset)
     check_structure(view, ledger, executor)
     return list(ledger.faults)
+
+
+def structure_report(dataset: Path, executor: Executor) -> Report:
+    """What `verify_structure` checks, told in full, with the shift curves that the build measured of itself.
+
+    It is the same wherever the dataset lies, whatever views of it lie in it, and however long it took. Raises Refused
+    where there is no split.
+    """
+    view, ledger = DatasetView(dataset), Ledger(dataset)
+    names, _ = check_structure(view, ledger, executor)
+    return Report(
+        dataset=dataset.resolve().name,
+        checks=dict(ledger.looked),
+        findings=tuple(ledger.faults),
+        skipped=tuple(ledger.skipped),
+        curves=curves_of(dataset),
+        files=sum(1 for _ in files_of(dataset)),
+        rows=sum(view.splits[name].rows for name in names),
+        pictures=0,
+        seconds=0.0,
+    )
 
 
 def _check_pictures(

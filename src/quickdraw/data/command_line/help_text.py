@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from quickdraw.data.config import COMMAND, DEFAULT_EXECUTOR, NAME, config_folder, group_names
+from quickdraw.data.command_line.arguments import NAME
+from quickdraw.data.command_line.composing import COMMAND, DEFAULT_EXECUTOR
+from quickdraw.data.config_files import config_folder, group_names
 
 USAGE = f"usage: {COMMAND} +processor=<name> +source.dir=<tree> [+option=value ...]   (--help explains every option)"
+
+FLAGS = (
+    "  --quiet",
+    "      on stdout nothing but the dataset's folder; on stderr what is wrong",
+    "  --json",
+    "      on stdout nothing but one JSON document: dataset, dry_run, up_to_date, fingerprint, splits, refused_runs,",
+    "      warnings, report, bytes, seconds; of a refusal `refused`, its faults; of a failure `failed`, what",
+)
 
 
 def help_lines(processor: str | None = None) -> Iterator[str]:
@@ -31,6 +41,8 @@ def help_lines(processor: str | None = None) -> Iterator[str]:
         for name, default, comment in commented_options(path.read_text(encoding="utf-8").splitlines()):
             yield f"  {prefix}{name}={default}"
             yield from (f"      {line}" for line in comment)
+    yield ""
+    yield from FLAGS
     yield ""
     yield "exit codes: 0 done; 1 a failure of ours; 2 input or command refused, nothing touched; 130 interrupted"
 

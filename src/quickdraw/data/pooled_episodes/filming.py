@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
 
 from quickdraw.core.depth import CONTRACT
 from quickdraw.data.pooled_episodes.options import PooledOptions
@@ -14,21 +13,21 @@ from quickdraw.video.encoding import Encoding
 from quickdraw.video.filming import Filming
 
 
-def filmings(settled: Settled, options: PooledOptions, video: Mapping[str, Any]) -> dict[str, Filming]:
-    """Camera -> how it is filmed; `video` is codec, crf and preset of what is encoded, by name."""
-    return {camera.name: _filming(camera, options, video) for camera in settled.cameras}
+def filmings(settled: Settled, options: PooledOptions) -> dict[str, Filming]:
+    """Camera -> how it is filmed."""
+    return {camera.name: _filming(camera, options) for camera in settled.cameras}
 
 
-def _filming(camera: Camera, options: PooledOptions, video: Mapping[str, Any]) -> Filming:
-    rate_hz, gop = options.target_hz, options.gop
+def _filming(camera: Camera, options: PooledOptions) -> Filming:
+    rate_hz, video = options.target_hz, options.video
     if camera.stream is not None:
         codec, pix_fmt = camera.stream["codec"], camera.stream["pix_fmt"]
         scale = CONTRACT if camera.kind == "depth" else None
         found = {"codec": codec, "pix_fmt": pix_fmt, "gop": camera.stream["gop"]}
         return Copying(camera.height_px, camera.width_px, rate_hz, **found, scale=scale)
     if camera.kind == "depth":
-        return DepthEncoding(camera.height_px, camera.width_px, rate_hz, gop)
+        return DepthEncoding(camera.height_px, camera.width_px, rate_hz, video.gop)
     # Half as many samples of colour are stored either way: both must be even.
     height_px, width_px = options.hw or (camera.height_px // 2 * 2, camera.width_px // 2 * 2)
-    named = {name: video[name] for name in ("codec", "crf", "preset")}
-    return Encoding(height_px, width_px, rate_hz, gop=gop, **named)
+    named = {name: value for name, value in asdict(video).items() if name != "mode"}
+    return Encoding(height_px, width_px, rate_hz, **named)

@@ -1,0 +1,1 @@
+"""What is typed, to options of their types: arguments, defaults from configs/ by Hydra, and the text of `--help`."""
