@@ -95,12 +95,12 @@ def test_its_commands_run(place: Path, sample_tree: Path, hub: Any, environment:
 
 
 def test_its_lines_of_python_run(place: Path, hub: Any, environment: dict[str, str]) -> None:
-    said([str(BIN / "quickdraw"), "push", "datasets/block_stack", "--repo", f"{USER}/block_stack", "--per-split"], place,
-         environment)  # fmt: skip
+    pushed = ["push", "datasets/block_stack", "--repo", f"{USER}/block_stack", "--per-split"]
+    said([str(BIN / "quickdraw"), *pushed], place, environment)
     assert f"{USER}/block_stack-train" in hub.repos
     code = [block.replace("user/", f"{USER}/") for block in blocks("python")]
     assert sum(FROM_THE_HUB.replace("user/", f"{USER}/") in block for block in code) == 1
-    checks = 'print(len(dataset), dataset[0]["action"].shape, rgb.shape, table.shape[0], len(track.sightings))'
+    checks = 'print(len(shared), shared[0]["action"].shape, rgb.shape, table.shape[0], len(track.sightings))'
     rows, action, shape, *_ = said([sys.executable, "-c", "\n".join([*code, checks])], place, environment).split(" ", 2)
     assert int(rows) > 0
     assert action.startswith("torch.Size([5]")

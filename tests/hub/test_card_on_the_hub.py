@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quickdraw.pipeline.verify.report import Report
-from quickdraw.report.card import Kept, card, split_card
+from quickdraw.report.cards.card import Kept, card, split_card
 from quickdraw.report.subject import subject_of
 
 UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)

@@ -16,7 +16,7 @@ from quickdraw.errors import Refused
 from quickdraw.hub.plan import Limits
 from quickdraw.hub.push import Options, Pushed, push
 from quickdraw.pipeline.progress import PlainProgress
-from quickdraw.report.card import BEGIN, END
+from quickdraw.report.cards.card import BEGIN, END
 
 pytestmark = [
     pytest.mark.usefixtures("logged_in"),

@@ -13,7 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from quickdraw.pipeline.verify.report import Report
-from quickdraw.report.card import BEGIN, END, Kept, addressed, card, kept, split_card
+from quickdraw.report.cards.card import BEGIN, END, Kept, addressed, card, kept, split_card
 from quickdraw.report.subject import Subject, Trace, TracedFeature, subject_of
 
 UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)

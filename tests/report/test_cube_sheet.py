@@ -15,7 +15,7 @@ import pytest
 from quickdraw.data.block_stack_options import CUBE_CAMERAS
 from quickdraw.errors import Refused
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.cube_sheet import COLUMNS, ENLARGED, LABEL_PX, MARK_RGB, cube_sheet
+from quickdraw.report.sheets.cube_sheet import COLUMNS, ENLARGED, LABEL_PX, MARK_RGB, cube_sheet
 from quickdraw.video.decoding import as_rgb, pictures
 
 CUBE = "observation.objects.cube"

@@ -15,14 +15,14 @@ import pytest
 
 from quickdraw.data.block_stack_options import CUBE_CAMERAS
 from quickdraw.pipeline.verify.report import Report
-from quickdraw.report import cube_tracks, strips
-from quickdraw.report.cube_plots import Shown, cube_plot
-from quickdraw.report.cube_tracks import cube_tracks_section
-from quickdraw.report.depth_colours import UNKNOWN_RGB, DepthScale, scale_of
-from quickdraw.report.distributions import distributions_section
-from quickdraw.report.orientation import orientation_section
 from quickdraw.report.parts import Drawing, Photograph, Section, Table, Words
-from quickdraw.report.strips import strips_section
+from quickdraw.report.sections import cube_tracks, strips
+from quickdraw.report.sections.cube_plots import Shown, cube_plot
+from quickdraw.report.sections.cube_tracks import cube_tracks_section
+from quickdraw.report.sections.depth_colours import UNKNOWN_RGB, DepthScale, scale_of
+from quickdraw.report.sections.distributions import distributions_section
+from quickdraw.report.sections.orientation import orientation_section
+from quickdraw.report.sections.strips import strips_section
 from quickdraw.report.subject import Subject, subject_of
 
 # imageio leaves the pipes of its ffmpeg to the garbage collector.

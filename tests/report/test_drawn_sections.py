@@ -16,11 +16,11 @@ from scipy.spatial.transform import Rotation
 
 from quickdraw.formats.lerobot import reader
 from quickdraw.pipeline.verify.report import Report
-from quickdraw.report import small_multiples, spread
-from quickdraw.report.attitude import attitude
-from quickdraw.report.distributions import distributions_section
-from quickdraw.report.orientation import orientation_section
 from quickdraw.report.parts import Drawing, Section, Table, Words
+from quickdraw.report.sections import small_multiples, spread
+from quickdraw.report.sections.attitude import attitude
+from quickdraw.report.sections.distributions import distributions_section
+from quickdraw.report.sections.orientation import orientation_section
 from quickdraw.report.subject import Subject, subject_of
 
 Float = npt.NDArray[np.float32]

@@ -157,10 +157,9 @@ def test_lone_surrogates_of_odd_file_names_are_written_out(subject: Subject) -> 
 
 def test_a_key_has_no_digits_of_the_machines_own_arithmetic(subject: Subject, read_html: Callable[[str], Any]) -> None:
     keys = (12345678.0, 8.066499573041438e-07, -0.1, float("nan"))
-    table = Table(
-        "t", "keys", (Column("a", numeric=True),), tuple((Cell("x", key=key),) for key in keys), sortable=True
-    )
-    held = read_html(page(subject, [Section("s", "S", "", (table,))], None))
+    rows = tuple((Cell("x", key=key),) for key in keys)
+    section = Section("s", "S", "", (Table("t", "keys", (Column("a", numeric=True),), rows, sortable=True),))
+    held = read_html(page(subject, [section], None))
     assert [told["data-key"] for tag, told in held.tags if tag == "td"] == ["12345678", "8.0665e-07", "-0.1", "nan"]
 
 

@@ -39,7 +39,7 @@ from quickdraw.report.drawing import (
     line,
     readable,
 )
-from quickdraw.report.pooled_sheet import sheet, write_png
+from quickdraw.report.sheets.pooled_sheet import sheet, write_png
 
 Pictures = npt.NDArray[np.uint8]
 HEAD_PX = 36 + LINE_PX  # the title and the times

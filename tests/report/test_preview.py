@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.preview import preview_of
-from quickdraw.report.preview_files import write_preview
+from quickdraw.report.previews.files import write_preview
+from quickdraw.report.previews.preview import preview_of
 
 type Rgb = npt.NDArray[Any]
 

@@ -15,11 +15,11 @@ import pytest
 from quickdraw.core.features import FeatureSpec
 from quickdraw.errors import Refused, VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.preview import preview_of
-from quickdraw.report.preview_canvas import grid_of
-from quickdraw.report.preview_controls import Bars, Gripper, Stick, panels_of
-from quickdraw.report.preview_cubes import Cubes, draw_cubes
-from quickdraw.report.preview_files import write_preview
+from quickdraw.report.previews.canvas import grid_of
+from quickdraw.report.previews.controls import Bars, Gripper, Stick, panels_of
+from quickdraw.report.previews.cubes import Cubes, draw_cubes
+from quickdraw.report.previews.files import write_preview
+from quickdraw.report.previews.preview import preview_of
 
 # imageio leaves the pipes of its ffmpeg to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file <_io:ResourceWarning")

@@ -19,8 +19,8 @@ import pytest
 
 from quickdraw.errors import VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.recording import save_recording
-from quickdraw.report.recording_rows import Shown
+from quickdraw.report.viewer.recording import save_recording
+from quickdraw.report.viewer.rows import Shown
 
 pytest.importorskip("rerun", reason="an extra: pip install 'quickdraw[viz]'")
 

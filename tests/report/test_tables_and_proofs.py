@@ -22,15 +22,15 @@ from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.verify.ledger import Skipped
 from quickdraw.pipeline.verify.report import Curve, Report
 from quickdraw.pipeline.verify.verify import structure_report
-from quickdraw.report.built import built_section
-from quickdraw.report.cells import MOST_ROWS, percent
-from quickdraw.report.displacements import displacements_section, mixture, streams_of
-from quickdraw.report.driving import driving_section
-from quickdraw.report.episodes import episodes_section
-from quickdraw.report.lengths import lengths_section, windows
 from quickdraw.report.parts import Drawing, Section, Table, Words
-from quickdraw.report.proof import proof_section
-from quickdraw.report.refused import refused_section
+from quickdraw.report.sections.built import built_section
+from quickdraw.report.sections.cells import MOST_ROWS, percent
+from quickdraw.report.sections.displacements import displacements_section, mixture, streams_of
+from quickdraw.report.sections.driving import driving_section
+from quickdraw.report.sections.episodes import episodes_section
+from quickdraw.report.sections.lengths import lengths_section, windows
+from quickdraw.report.sections.proof import proof_section
+from quickdraw.report.sections.refused import refused_section
 from quickdraw.report.subject import Driven, Moved, Seen, Subject, Trace, TracedEpisode, subject_of
 
 SECTIONS: dict[str, Callable[[Subject], Section | None]] = {

@@ -26,7 +26,7 @@ def cube_sheets(
     from quickdraw.data.block_stack_options import CUBE_CAMERAS
     from quickdraw.errors import COMMAND_LINE, Fault, Refused
     from quickdraw.formats.lerobot.reader import splits_of
-    from quickdraw.report.cube_sheet import cube_sheet
+    from quickdraw.report.sheets.cube_sheet import cube_sheet
 
     with exit_codes():
         if folder.exists() and not folder.is_dir():

@@ -33,8 +33,8 @@ def preview(dataset: _Dataset, *, split: _Split = None, episode: _Episode = 0, o
     """
     from quickdraw.cli.selection import cube_cameras, selected
     from quickdraw.pipeline.progress import for_this_output
-    from quickdraw.report.preview import preview_of
-    from quickdraw.report.preview_files import write_preview
+    from quickdraw.report.previews.files import write_preview
+    from quickdraw.report.previews.preview import preview_of
 
     # Progress goes to stderr: what is printed is the files alone.
     with exit_codes(consequence="nothing was written"), redirect_stdout(sys.stderr):

@@ -36,8 +36,8 @@ def view(dataset: _Dataset, *, split: _Split = None, episode: _Episodes = None, 
     """
     from quickdraw.cli.selection import cube_cameras, selected
     from quickdraw.pipeline.progress import for_this_output
-    from quickdraw.report.recording import lacks_decoder, missing_rerun, open_viewer, save_recording
-    from quickdraw.report.recording_rows import Shown
+    from quickdraw.report.viewer.recording import lacks_decoder, missing_rerun, open_viewer, save_recording
+    from quickdraw.report.viewer.rows import Shown
 
     # Progress goes to stderr: what is printed is the files alone.
     with exit_codes(consequence="nothing was written or opened"), redirect_stdout(sys.stderr):
@@ -65,7 +65,7 @@ def _odd_target(dataset: Path, save: Path | None) -> list[Fault]:
     """What is wrong with where the episodes are to go: a file, or the viewer."""
     from quickdraw.cli.selection import inside
     from quickdraw.errors import COMMAND_LINE, Fault
-    from quickdraw.report.recording import missing_display
+    from quickdraw.report.viewer.recording import missing_display
 
     if save is None:
         return missing_display()

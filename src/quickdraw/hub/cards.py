@@ -8,8 +8,8 @@ from quickdraw.hub.cargo import Item, item_of
 from quickdraw.pipeline.places import CARD
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.pipeline.view_files import is_own_text, stamp_in
-from quickdraw.report.card import BEGIN, Kept, addressed, card, kept, split_card
-from quickdraw.report.front_matter import FENCE
+from quickdraw.report.cards.card import BEGIN, Kept, addressed, card, kept, split_card
+from quickdraw.report.cards.front_matter import FENCE
 from quickdraw.report.subject import subject_of
 
 UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)  # a card tells nothing of checks

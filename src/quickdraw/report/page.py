@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quickdraw.pipeline.verify.report import Report
-from quickdraw.report.built import built_section
-from quickdraw.report.cube_tracks import cube_tracks_section
-from quickdraw.report.displacements import displacements_section
-from quickdraw.report.distributions import distributions_section
-from quickdraw.report.driving import driving_section
-from quickdraw.report.episodes import episodes_section
 from quickdraw.report.head import head_of
-from quickdraw.report.lengths import lengths_section
-from quickdraw.report.orientation import orientation_section
 from quickdraw.report.parts import Part, Section, Words
-from quickdraw.report.proof import proof_section
-from quickdraw.report.refused import refused_section
-from quickdraw.report.strips import strips_section
+from quickdraw.report.sections.built import built_section
+from quickdraw.report.sections.cube_tracks import cube_tracks_section
+from quickdraw.report.sections.displacements import displacements_section
+from quickdraw.report.sections.distributions import distributions_section
+from quickdraw.report.sections.driving import driving_section
+from quickdraw.report.sections.episodes import episodes_section
+from quickdraw.report.sections.lengths import lengths_section
+from quickdraw.report.sections.orientation import orientation_section
+from quickdraw.report.sections.proof import proof_section
+from quickdraw.report.sections.refused import refused_section
+from quickdraw.report.sections.strips import strips_section
 from quickdraw.report.subject import Subject, subject_of
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def _made(dataset: Path, stamp: str | None, executor: Executor, progress: Progre
 
 def _card(subject: Subject, stamp: str) -> bytes:
     """The card, with what a person wrote into the one that is there."""
-    from quickdraw.report.card import card, kept
+    from quickdraw.report.cards.card import card, kept
 
     path = subject.root / CARD
     there = kept(path.read_text(encoding="utf-8", errors="replace")) if path.exists() else None

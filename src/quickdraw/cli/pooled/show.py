@@ -28,7 +28,7 @@ def show(task: TaskFolder, *, episode: Number, out: _Out = None, as_json: AsJson
     """
     from quickdraw.errors import COMMAND_LINE, Fault, Refused
     from quickdraw.formats.pooled.reader import Task
-    from quickdraw.report.pooled_sheet import sheet, write_png
+    from quickdraw.report.sheets.pooled_sheet import sheet, write_png
 
     with answering(as_json=as_json):
         opened = Task.open(task)

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from quickdraw.core.grid import Float64, Int64
 from quickdraw.pipeline.documents import WINDOW
-from quickdraw.report.cells import amount, count, table
-from quickdraw.report.logarithmic import plain_numbers
 from quickdraw.report.parts import Cell as Shown
 from quickdraw.report.parts import Column, Drawing, Part, Section, Table
+from quickdraw.report.sections.cells import amount, count, table
+from quickdraw.report.sections.logarithmic import plain_numbers
 from quickdraw.report.subject import FIRST, Subject, Trace
 
 if TYPE_CHECKING:

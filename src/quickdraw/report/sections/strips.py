@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.depth_colours import UNKNOWN_RGB, DepthScale, scale_of
 from quickdraw.report.drawing import readable
 from quickdraw.report.parts import Part, Photograph, Section, Words
+from quickdraw.report.sections.depth_colours import UNKNOWN_RGB, DepthScale, scale_of
 from quickdraw.report.subject import Subject
 
 Rgb = npt.NDArray[np.uint8]

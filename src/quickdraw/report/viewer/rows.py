@@ -20,11 +20,11 @@ from quickdraw.core.grid import Float64
 from quickdraw.errors import VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.places import CLIP_PLACE
-from quickdraw.report.cube_sheet import MARK_RGB
-from quickdraw.report.poses import Pose, poses_of
-from quickdraw.report.preview_cubes import Cubes, cubes_of
-from quickdraw.report.preview_depth import farthest_mm
+from quickdraw.report.previews.cubes import Cubes, cubes_of
+from quickdraw.report.previews.depth import farthest_mm
+from quickdraw.report.sheets.cube_sheet import MARK_RGB
 from quickdraw.report.vectors import vectors_of, width_of
+from quickdraw.report.viewer.poses import Pose, poses_of
 
 if TYPE_CHECKING:
     import rerun as rr

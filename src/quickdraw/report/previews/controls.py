@@ -13,7 +13,7 @@ import numpy.typing as npt
 from quickdraw.core.grid import Float64
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Rgb
-from quickdraw.report.preview_canvas import ASKED, FAINT, FIELD, INK, MEASURED, write
+from quickdraw.report.previews.canvas import ASKED, FAINT, FIELD, INK, MEASURED, write
 from quickdraw.report.vectors import vectors_of, width_of
 
 ACTION, STATE = "action", "observation.state"

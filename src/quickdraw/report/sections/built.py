@@ -10,9 +10,9 @@ from typing import Any
 from quickdraw.formats.lerobot.depth import is_depth
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.inventory import files_of, read_inventory
-from quickdraw.report.cells import amount, count, percent, table
 from quickdraw.report.head import duration
 from quickdraw.report.parts import Cell, Column, Part, Section, Table, Words
+from quickdraw.report.sections.cells import amount, count, percent, table
 from quickdraw.report.subject import Subject, Trace
 
 MB = 1e6

@@ -13,8 +13,8 @@ from quickdraw.core.grid import Int64
 from quickdraw.core.hues import COLOURS
 from quickdraw.errors import VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.cube_plots import Shown, cube_plot
 from quickdraw.report.parts import Cell, Column, Part, Section, Table, Words
+from quickdraw.report.sections.cube_plots import Shown, cube_plot
 from quickdraw.report.subject import Subject
 
 SHAPE: Final = (len(COLOURS), len(VIEWS), len(MEASURES))

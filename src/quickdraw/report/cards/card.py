@@ -12,9 +12,9 @@ from typing import Any
 from quickdraw.formats.lerobot.depth import is_depth
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.formats.lerobot.schema import CODEBASE_VERSION
-from quickdraw.report.dims import Rotation, dims_of, dims_table, rotations, vectors
-from quickdraw.report.front_matter import Config, Front, front_matter, theirs
-from quickdraw.report.markdown import code, flat, table, words
+from quickdraw.report.cards.dims import Rotation, dims_of, dims_table, rotations, vectors
+from quickdraw.report.cards.front_matter import Config, Front, front_matter, theirs
+from quickdraw.report.cards.markdown import code, flat, table, words
 from quickdraw.report.subject import Subject
 
 BEGIN, END = "<!-- yours -->", "<!-- /yours -->"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from quickdraw.errors import COMMAND_LINE, Fault
 from quickdraw.formats.durable import aside, sync
-from quickdraw.report.recording_layout import layout_of
-from quickdraw.report.recording_rows import Shown, record_episode
+from quickdraw.report.viewer.layout import layout_of
+from quickdraw.report.viewer.rows import Shown, record_episode
 
 if TYPE_CHECKING:
     import rerun as rr

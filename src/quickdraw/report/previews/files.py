@@ -11,8 +11,8 @@ import numpy as np
 
 from quickdraw.formats.durable import aside, sync, write_aside
 from quickdraw.report.drawing import Rgb
-from quickdraw.report.preview import Preview
-from quickdraw.report.preview_canvas import paper, scaled, write
+from quickdraw.report.previews.canvas import paper, scaled, write
+from quickdraw.report.previews.preview import Preview
 
 TILES, TILE_COLUMNS, TILE_WIDTH, TITLE_PX, TILE_GAP_PX = 12, 4, 640, 28, 10
 PNG_LEVEL: Final = 6  # of 9; OpenCV's own is made for speed

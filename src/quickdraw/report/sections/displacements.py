@@ -10,9 +10,9 @@ import numpy as np
 
 from quickdraw.core.grid import Float64
 from quickdraw.core.resample import DECILES
-from quickdraw.report.cells import amount, count, percent, table
-from quickdraw.report.episodes import MS
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Section, Table, Words
+from quickdraw.report.sections.cells import amount, count, percent, table
+from quickdraw.report.sections.episodes import MS
 from quickdraw.report.subject import Moved, Subject, TracedEpisode
 
 if TYPE_CHECKING:

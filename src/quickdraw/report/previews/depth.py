@@ -13,7 +13,7 @@ from quickdraw.core.depth import Depth
 from quickdraw.formats.lerobot.depth import MM_PER_UNIT
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Rgb
-from quickdraw.report.preview_canvas import write
+from quickdraw.report.previews.canvas import write
 
 # Where the split's statistics tell no range [mm].
 NEAR_MM, FAR_MM = 100.0, 5000.0

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from quickdraw.formats.lerobot.schema import BOOKKEEPING
-from quickdraw.report.markdown import code, table, words
+from quickdraw.report.cards.markdown import code, table, words
 from quickdraw.report.subject import Subject
 
 MOST_ROWS = 150

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quickdraw.report.cells import table
 from quickdraw.report.parts import Cell, Column, Part, Section, Table
+from quickdraw.report.sections.cells import table
 from quickdraw.report.subject import Subject, Trace
 
 NOTHING_LEFT_OUT = "Nothing of the raw tree was refused, excluded or ignored."

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quickdraw.report.cells import NOTHING, count, percent, table
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Section, Table
+from quickdraw.report.sections.cells import NOTHING, count, percent, table
 from quickdraw.report.subject import Driven, Subject, TracedEpisode
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quickdraw.report.cells import NOTHING, amount, count, percent, table
 from quickdraw.report.parts import Cell, Column, Section, Table
+from quickdraw.report.sections.cells import NOTHING, amount, count, percent, table
 from quickdraw.report.subject import Subject, TracedEpisode
 
 MS = 1e3

@@ -13,9 +13,9 @@ from quickdraw.core.grid import Float64
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.parts import Cell, Column, Part, Section, Table, Words
 from quickdraw.report.plots import SERIES
-from quickdraw.report.scaling import Scaling, reference_of, scalings
-from quickdraw.report.small_multiples import panels
-from quickdraw.report.spread import Extent, Spread, extents, spreads
+from quickdraw.report.sections.scaling import Scaling, reference_of, scalings
+from quickdraw.report.sections.small_multiples import panels
+from quickdraw.report.sections.spread import Extent, Spread, extents, spreads
 from quickdraw.report.subject import Subject
 
 FIRST: Final = ("observation.state", "action")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from quickdraw.pipeline.verify.report import ALIGNED, Curve, Report
-from quickdraw.report.cells import NOTHING, amount, count, table
-from quickdraw.report.logarithmic import plain_numbers
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Section, Table, Words
+from quickdraw.report.sections.cells import NOTHING, amount, count, table
+from quickdraw.report.sections.logarithmic import plain_numbers
 from quickdraw.report.subject import Subject
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from itertools import batched
 from typing import TYPE_CHECKING, Any, Final
 
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.poses import poses_of
-from quickdraw.report.recording_rows import Shown, camera_path, entity_path
+from quickdraw.report.viewer.poses import poses_of
+from quickdraw.report.viewer.rows import Shown, camera_path, entity_path
 
 if TYPE_CHECKING:
     from rerun.blueprint import Blueprint

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from quickdraw.core.grid import Float64, Int64
-from quickdraw.report.attitude import AZIMUTH_BINS, TILT_BINS, Attitude, attitude
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Section, Table, Words
 from quickdraw.report.plots import FAINT, LINE, SERIES, TEXT_PT, colour_of, drawing, sheet
-from quickdraw.report.scaling import reference_of
+from quickdraw.report.sections.attitude import AZIMUTH_BINS, TILT_BINS, Attitude, attitude
+from quickdraw.report.sections.scaling import reference_of
 from quickdraw.report.subject import Subject
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from quickdraw.core.cubes import CUBE, MEASURES, TYPICAL_AREA_PX, VIEWS
 from quickdraw.core.episode import Float32
 from quickdraw.core.hues import COLOURS, REFERENCE_PX
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.cube_sheet import MARK_RGB
 from quickdraw.report.drawing import Colour, Rgb
-from quickdraw.report.preview_canvas import FAINT, INK, write
+from quickdraw.report.previews.canvas import FAINT, INK, write
+from quickdraw.report.sheets.cube_sheet import MARK_RGB
 
 BLACK: Final[Colour] = (0, 0, 0)
 DOT_PX, SQUARE_PX = 3, 6

@@ -14,7 +14,7 @@ import numpy as np
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Rgb
-from quickdraw.report.preview_canvas import (
+from quickdraw.report.previews.canvas import (
     ASKED,
     FAINT,
     FIELD,
@@ -27,9 +27,9 @@ from quickdraw.report.preview_canvas import (
     scaled,
     write,
 )
-from quickdraw.report.preview_controls import Bars, Panel, panels_of
-from quickdraw.report.preview_cubes import Cubes, cubes_of, draw_cubes, draw_legend
-from quickdraw.report.preview_depth import DepthColours, depth_colours
+from quickdraw.report.previews.controls import Bars, Panel, panels_of
+from quickdraw.report.previews.cubes import Cubes, cubes_of, draw_cubes, draw_legend
+from quickdraw.report.previews.depth import DepthColours, depth_colours
 
 STRIP_PX, MARGIN_PX, CLOCK_PX, LEGEND_PX = 178, 18, 250, 200
 NARROWEST: Final = 640

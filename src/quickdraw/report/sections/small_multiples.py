@@ -14,8 +14,8 @@ import numpy as np
 from quickdraw.core.grid import Float64, Int64
 from quickdraw.report.parts import Drawing
 from quickdraw.report.plots import FAINT, INK, LINE, TEXT_PT, TITLE_PT, WARN, colour_of, drawing, sheet
-from quickdraw.report.scaling import Scaling
-from quickdraw.report.spread import FINE_BINS, Spread
+from quickdraw.report.sections.scaling import Scaling
+from quickdraw.report.sections.spread import FINE_BINS, Spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

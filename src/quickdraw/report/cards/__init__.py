@@ -1,0 +1,1 @@
+"""The dataset card: README.md for the Hugging Face Hub."""

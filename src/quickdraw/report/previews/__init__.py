@@ -1,0 +1,1 @@
+"""One episode as a film and a sheet of its frames."""

@@ -1,0 +1,1 @@
+"""Contact sheets: cubes of a split, one pooled episode."""

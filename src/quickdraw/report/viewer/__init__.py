@@ -1,0 +1,1 @@
+"""Episodes for Rerun; the only room that knows it."""
