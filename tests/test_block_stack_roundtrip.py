@@ -83,7 +83,11 @@ def painted(
         )
         write_tree(folder / "raw", seed=5, campaigns=campaigns, base=base)
         result = processors(
-            "+processor=block_stack", f"+source.dir={folder / 'raw'}", f"+output.dir={folder / 'built'}", cwd=folder
+            "+processor=block_stack",
+            "+report=false",
+            f"+source.dir={folder / 'raw'}",
+            f"+output.dir={folder / 'built'}",
+            cwd=folder,
         )
         assert result.returncode == 0, result.stderr
 

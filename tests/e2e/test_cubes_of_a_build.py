@@ -38,7 +38,11 @@ def lit(
     def make(folder: Path) -> None:
         write_tree(folder / "raw", seed=SEED, campaigns=CAMPAIGNS, base=BASE, strays=False)
         result = processors(
-            "+processor=block_stack", f"+source.dir={folder / 'raw'}", f"+output.dir={folder / 'built'}", cwd=folder
+            "+processor=block_stack",
+            "+report=false",
+            f"+source.dir={folder / 'raw'}",
+            f"+output.dir={folder / 'built'}",
+            cwd=folder,
         )
         assert result.returncode == 0, result.stderr
 

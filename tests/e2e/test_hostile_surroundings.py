@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 type Processors = Callable[..., subprocess.CompletedProcess[str]]
-SMALL = ("+processor=block_stack", "source.hw=[48,64]", "source.cameras=[scene_left]")
+SMALL = ("+processor=block_stack", "+report=false", "source.hw=[48,64]", "source.cameras=[scene_left]")
 
 
 @pytest.fixture

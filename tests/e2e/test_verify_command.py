@@ -25,7 +25,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def built(once: Once, name: str, processors: Processors, tree: Path, *options: str) -> Path:
     def make(folder: Path) -> None:
         folder.mkdir()
-        result = processors("+processor=block_stack", f"+source.dir={tree}", *options, cwd=folder)
+        result = processors("+processor=block_stack", f"+source.dir={tree}", "+report=false", *options, cwd=folder)
         assert result.returncode == 0, result.stderr
 
     return once(name, make) / "datasets" / "block_stack"
