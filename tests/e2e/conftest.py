@@ -181,8 +181,8 @@ def pooled_datasets(once: Once, lerobot: Callable[..., Any], pooled_trees: dict[
 def arguments(recipe: Recipe, name: str, trees: Mapping[str, Path], output: Path, *more: str) -> list[str]:
     """What is typed to build a recipe."""
     source = trees[recipe.tree] / recipe.place
-    return ["+processor=pooled_episodes", "+report=false", f"+source.dir={source}", f"+source.name={name}", f"+output.dir={output}",
-            *recipe.options, *more]  # fmt: skip
+    return ["+processor=pooled_episodes", f"+source.dir={source}", f"+source.name={name}", f"+output.dir={output}",
+            "+report=false", *recipe.options, *more]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

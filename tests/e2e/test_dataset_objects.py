@@ -72,8 +72,8 @@ def builds(sample_tree: Path, processors: Processors, once: Once) -> Builds:
     def make(folder: Path) -> None:
         folder.mkdir()
         for wanted in ("none", "cube"):
-            result = processors("+processor=block_stack", "+report=false", f"+source.dir={sample_tree}", f"+source.objects={wanted}",
-                                f"+output.dir={folder / wanted}", cwd=folder)  # fmt: skip
+            result = processors("+processor=block_stack", f"+source.dir={sample_tree}", f"+source.objects={wanted}",
+                                "+report=false", f"+output.dir={folder / wanted}", cwd=folder)  # fmt: skip
             assert result.returncode == 0, result.stderr
         shutil.copytree(folder / "none", folder / "added")
         (folder / "inodes.json").write_text(json.dumps(inodes(folder / "added")))

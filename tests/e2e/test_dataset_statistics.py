@@ -128,8 +128,8 @@ def plain_dataset(
 
     def make(folder: Path) -> None:
         folder.mkdir()
-        result = processors("+processor=block_stack", "+report=false", f"+source.dir={sample_tree}", "+source.lerobot_stats=split",
-                            cwd=folder)  # fmt: skip
+        result = processors("+processor=block_stack", f"+source.dir={sample_tree}", "+source.lerobot_stats=split",
+                            "+report=false", cwd=folder)  # fmt: skip
         assert result.returncode == 0, result.stderr
 
     return once("plain-statistics", make) / "datasets" / "block_stack"
