@@ -285,5 +285,5 @@ def test_media_hold_one_clip_an_episode_and_camera(provenance: dict[str, Any], s
 
 def test_the_dataset_holds_its_documents_its_splits_and_nothing_else(sample_dataset: Path) -> None:
     documents = {"normalization_stats.json", "summary.json", "provenance.json", "progress.log"}
-    folders = {"media", "measured", "fingerprints"}
-    assert {path.name for path in sample_dataset.iterdir()} == documents | folders | set(SPLITS)
+    folders, views = {"media", "measured", "fingerprints"}, {"report.html", "README.md"}
+    assert {path.name for path in sample_dataset.iterdir()} == documents | views | folders | set(SPLITS)
