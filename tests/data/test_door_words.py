@@ -17,6 +17,7 @@ from quickdraw.cli.main import app
 from quickdraw.data.processors import main
 from quickdraw.errors import Refused, WorkerDied
 from quickdraw.pipeline import plan
+from quickdraw.pipeline.view_files import stamp_of
 
 type Five = dict[str, Any]
 type Said = Callable[..., tuple[int, str, str]]
@@ -190,9 +191,16 @@ def test_a_page_that_fails_does_not_hide_that_the_dataset_is_published(
     assert (answer["dataset"], answer["report"], answer["failed"]) == (str(out), None, why)
     error[0] = Refused([])
     assert door("--quiet")[:2] == (1, f"{out}\n")
-    error[0] = ValueError("a fault of ours")
-    with pytest.raises(ValueError, match="a fault of ours"):
-        door()
+    error[0] = KeyError("scene_left")
+    code, told, err = door()
+    assert (code, told.splitlines()[-1]) == (1, f"up to date: {out}")
+    why = "the dataset is published, but its page could not be written: a fault of ours, KeyError: 'scene_left'"
+    assert (err.splitlines()[0], err.splitlines()[-1]) == ("Traceback (most recent call last):", f"failed: {why}")
+    told = door("--json")
+    answer = document(told, 1)
+    assert (set(answer), answer["failed"], answer["up_to_date"]) == ({*KINDS, "failed"}, why, True)
+    assert "raise error[0]" in told[2]
+    assert door("--quiet")[:2] == (1, f"{out}\n")
     assert door("+report=false")[0] == 0
 
 
@@ -203,7 +211,7 @@ def test_the_page_is_made_where_it_lacks_and_named(five: Five, door: Said, monke
 
     def write(dataset: Path, *_: Any) -> tuple[Path, ...]:
         asked.append(dataset)
-        (dataset / "report.html").write_text('<meta name="quickdraw" content="' + "0" * 64 + ' 1">')
+        (dataset / "report.html").write_text(f'<meta name="quickdraw" content="{stamp_of(dataset, 1)}">')
         return (dataset / "report.html",)
 
     monkeypatch.setattr(views, "write_views", write)

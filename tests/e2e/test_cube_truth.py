@@ -26,7 +26,7 @@ from quickdraw.video.transcode import transcode
 VISIBLE_PX = 25.0
 CAMERAS = ("scene_right", "gripper_right_top")
 HEIGHT_PX, WIDTH_PX = 144, 192
-EVERY = 6  # a picture every fifth of a second: much happens in few pictures
+EVERY = 9  # a picture every third of a second: much happens in few pictures
 # Two ways light drifts, each over a noisy sensor: the exposure swings by a third, behind an open shutter, or the white
 # balance by an eighth.
 LOOKS = {

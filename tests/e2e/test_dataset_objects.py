@@ -37,9 +37,12 @@ def objects(dataset: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
 
 
+VIEWS = ("report.html", "README.md")
+
+
 def digests(root: Path) -> dict[str, str]:
-    """SHA-256 of every file but progress.log."""
-    files = sorted(path for path in root.rglob("*") if path.is_file() and path.name != LOG)
+    """SHA-256 of every file but progress.log and the views."""
+    files = sorted(path for path in root.rglob("*") if path.is_file() and path.name not in (LOG, *VIEWS))
     return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import time
@@ -13,10 +14,12 @@ from typing import Any
 import pytest
 
 from quickdraw.errors import Refused
-from quickdraw.hub.plan import Limits
+from quickdraw.hub.cargo import Item, cargo_of
 from quickdraw.hub.push import Options, Pushed, push
+from quickdraw.hub.repository import _operation
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.report.cards.card import BEGIN, END
+from quickdraw.report.views import VERSION
 
 pytestmark = [
     pytest.mark.usefixtures("logged_in"),
@@ -49,6 +52,19 @@ def replaced(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
+def stamped(dataset: Path) -> str:
+    """The oracle: the stamp that views of what a dataset holds have."""
+    return f"{hashlib.sha256((dataset / 'fingerprints/files.json').read_bytes()).hexdigest()} {VERSION}"
+
+
+def with_page(dataset: Path, stamp: str | None = None) -> bytes:
+    """Put a page into a dataset, of what it holds unless told otherwise."""
+    page = f'<html><meta name="quickdraw" content="{stamp or stamped(dataset)}"></html>'.encode()
+    (dataset / "report.html").unlink(missing_ok=True)
+    (dataset / "report.html").write_bytes(page)
+    return page
+
+
 def listed_anew(dataset: Path) -> None:
     """The inventory of the files that are there, as a build would write it."""
     listed = json.loads((dataset / "fingerprints/files.json").read_text())
@@ -62,13 +78,12 @@ def listed_anew(dataset: Path) -> None:
 
 def test_the_first_push_sends_the_built_files_and_the_card_and_no_clip_of_media(hub: Any, dataset: Path) -> None:
     (dataset / "notes.txt").write_text("mine")
-    (dataset / "report.html").unlink(missing_ok=True)
-    (dataset / "report.html").write_text("<html>")
+    page = with_page(dataset)
     done = pushed(dataset)
     files = on_hub(hub)
     assert {name: files[name] for name in built_files(dataset)} == on_disk(dataset, built_files(dataset))
     assert set(files) - set(built_files(dataset)) == {"README.md", ".gitattributes", "report.html"}
-    assert files["report.html"] == hashlib.sha256(b"<html>").hexdigest()
+    assert files["report.html"] == hashlib.sha256(page).hexdigest()
     assert set(done.sent) == set(files) - {".gitattributes"}
     assert done.bytes == sum(len(blob.content) for name, blob in hub.repos[NAME].files.items() if name in done.sent)
     assert done.url == f"{hub.endpoint}/datasets/{NAME}"
@@ -97,11 +112,12 @@ def test_media_is_sent_where_asked_for_and_then_left_as_long_as_it_is_the_datase
     listed_anew(small)
     done = pushed(small)
     assert done.deleted == (clips[0], clips[1])
-    assert done.sent == ("fingerprints/files.json",)
+    assert done.sent == ("README.md", "fingerprints/files.json")
     assert clips[2] in on_hub(hub)
 
 
 def test_after_a_rebuild_only_what_changed_is_sent_and_what_is_no_more_goes(hub: Any, dataset: Path) -> None:
+    (dataset / "report.html").unlink(missing_ok=True)
     pushed(dataset)
     tagged = hub.repos[NAME].tags["v3.0"]
     replaced(dataset / "summary.json", (dataset / "summary.json").read_bytes() + b"\n")
@@ -110,7 +126,7 @@ def test_after_a_rebuild_only_what_changed_is_sent_and_what_is_no_more_goes(hub:
     (dataset / gone).unlink()
     listed_anew(dataset)
     done = pushed(dataset)
-    assert set(done.sent) == {"summary.json", "fingerprints/files.json"}
+    assert set(done.sent) == {"summary.json", "fingerprints/files.json", "README.md"}
     assert done.deleted == (gone,)
     assert gone not in on_hub(hub)
     assert hub.repos[NAME].tags["v3.0"] == hub.repos[NAME].head != tagged
@@ -148,7 +164,7 @@ def test_another_dataset_is_not_replaced_unless_forced(hub: Any, small: Path) ->
     listed_anew(small)
     with pytest.raises(Refused, match="another dataset, 'block_stack'"):
         pushed(small)
-    assert set(pushed(small, force=True).sent) == {"summary.json", "fingerprints/files.json"}
+    assert set(pushed(small, force=True).sent) == {"summary.json", "fingerprints/files.json", "README.md"}
 
 
 def test_what_people_wrote_into_the_card_is_kept_there_and_here(hub: Any, stand_in: ModuleType, small: Path) -> None:
@@ -184,17 +200,21 @@ def test_a_dry_run_tells_what_would_be_done_and_changes_nothing(hub: Any, small:
     replaced(small / "summary.json", (small / "summary.json").read_bytes() + b"\n")
     listed_anew(small)
     begun = len(hub.seen)
-    assert set(pushed(small, dry_run=True).sent) == {"summary.json", "fingerprints/files.json"}
+    assert set(pushed(small, dry_run=True).sent) == {"summary.json", "fingerprints/files.json", "README.md"}
     assert {method for method, _ in hub.seen[begun:]} == {"GET", "HEAD"}
 
 
-def test_commits_are_bounded_and_the_inventory_and_deletions_go_with_the_first(hub: Any, dataset: Path) -> None:
-    done = pushed(dataset, limits=Limits(files=40))
+def test_commits_are_bounded_and_the_inventory_and_deletions_go_with_the_first(
+    hub: Any, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quickdraw.hub.plan.MOST_FILES", 40)
+    done = pushed(dataset)
     assert done.commits == 1 + -(-(len(done.sent) - 2) // 40) == len(hub.repos[NAME].messages) - 1
     assert set(list(hub.repos[NAME].commits.values())[1]) == {
         "README.md", "fingerprints/files.json", ".gitattributes"
     }  # fmt: skip
-    small = pushed(dataset, "me/small", limits=Limits(bytes=1 << 20))
+    monkeypatch.setattr("quickdraw.hub.plan.MOST_BYTES", 1 << 20)
+    small = pushed(dataset, "me/small")
     assert small.commits > 5
     assert set(hub.arrived.values()) == {1}
 
@@ -242,6 +262,28 @@ def test_a_file_whose_content_alone_changed_is_found_before_anything_is_sent(hub
     assert not hub.repos
 
 
+@pytest.mark.parametrize("vanished", [False, True])
+def test_what_changes_while_it_is_pushed_is_not_sent(
+    vanished: bool, hub: Any, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quickdraw.hub import push as pushing
+
+    check = pushing.changed
+
+    def checked_then_changed(*arguments: Any) -> Any:
+        yield from check(*arguments)
+        content = (small / "summary.json").read_bytes()
+        replaced(small / "summary.json", content.replace(b"block_stack", b"block_stuck"))
+        if vanished:
+            (small / "summary.json").unlink()
+
+    monkeypatch.setattr(pushing, "changed", checked_then_changed)
+    with pytest.raises(Refused, match=r"summary\.json: content: found a file that was changed since"):
+        pushed(small)
+    assert "summary.json" not in hub.repos[NAME].files
+    assert hub.repos[NAME].tags == {}
+
+
 def test_clips_cannot_go_with_a_split(hub: Any, dataset: Path) -> None:
     with pytest.raises(Refused, match="one of the two"):
         push(dataset, NAME, Options(media=True, per_split=True), PlainProgress())
@@ -258,6 +300,77 @@ def test_a_dataset_of_others_is_refused(dataset: Path) -> None:
     (dataset / "fingerprints/files.json").unlink()
     with pytest.raises(Refused, match="inventory: found none of ours"):
         pushed(dataset)
+
+
+@pytest.mark.parametrize("view", ["README.md", "report.html"])
+@pytest.mark.parametrize("per_split", [False, True])
+def test_what_a_link_in_the_place_of_a_view_leads_to_is_never_sent(
+    view: str, per_split: bool, hub: Any, dataset: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("hf_made_up")
+    (dataset / view).unlink(missing_ok=True)
+    (dataset / view).symlink_to(secret)
+    with pytest.raises(Refused, match=f"{view}: found a link to .*token"):
+        push(dataset, NAME, Options(per_split=per_split), PlainProgress())
+    assert hub.seen == []
+
+
+@pytest.mark.parametrize("stamp", [None, "0" * 64 + " 1", "older"])
+def test_a_page_that_is_not_of_the_dataset_is_left_out_and_told_of(stamp: str | None, hub: Any, small: Path) -> None:
+    with_page(small, f"{stamped(small).split()[0]} 0" if stamp == "older" else stamp)
+    if stamp is None:
+        replaced(small / "report.html", b"<html>")
+    progress = PlainProgress()
+    push(small, NAME, Options(), progress)
+    assert "report.html" not in on_hub(hub)
+    assert any("report.html" in line and f"`quickdraw report {small}`" in line for line in progress.lines)
+
+
+def test_a_card_that_is_not_of_the_dataset_is_made_anew_with_what_a_person_wrote(hub: Any, small: Path) -> None:
+    old = f"---\nlicense: mit\n---\n<!-- quickdraw: {'0' * 64} 1 -->\n# Old numbers\n{BEGIN}\nCite us.\n{END}\n"
+    (small / "README.md").unlink(missing_ok=True)
+    (small / "README.md").write_text(old)
+    pushed(small)
+    text = hub.repos[NAME].files["README.md"].content.decode()
+    assert "Old numbers" not in text
+    assert f"<!-- quickdraw: {stamped(small)} -->" in text
+    assert "license: mit\n" in text
+    assert f"{BEGIN}\nCite us.\n{END}" in text
+    assert (small / "README.md").read_text() == old  # what is here is left to `quickdraw report`
+
+
+@pytest.mark.parametrize("per_split", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_page_there_that_no_push_sent_stays(
+    per_split: bool, own: bool, hub: Any, stand_in: ModuleType, small: Path
+) -> None:
+    push(small, NAME, Options(per_split=per_split), PlainProgress())
+    repo = hub.repos[address := f"{NAME}-val" if per_split else NAME]
+    theirs = stand_in.Blob(with_page(small) if per_split else b"<html>mine</html>", False)
+    repo.commit(repo.files | {"report.html": theirs}, "by hand")
+    (small / "report.html").unlink(missing_ok=True)
+    if own:
+        with_page(small)
+    progress = PlainProgress()
+    [done] = push(small, NAME, Options(per_split=per_split), progress)
+    assert (done.sent, done.deleted) == ((), ())
+    assert on_hub(hub, address)["report.html"] == theirs.sha256
+    assert any("that is there is not quickdraw's" in line for line in progress.lines) == (own and not per_split)
+    [done] = push(small, NAME, Options(per_split=per_split, delete_others=True), PlainProgress())
+    assert "report.html" in (done.sent if own and not per_split else done.deleted)
+
+
+def test_a_page_that_an_earlier_push_sent_is_replaced_and_goes_with_the_datasets(hub: Any, small: Path) -> None:
+    with_page(small, stamped(small))
+    pushed(small)
+    replaced(small / "summary.json", (small / "summary.json").read_bytes() + b"\n")
+    listed_anew(small)
+    page = with_page(small)
+    assert "report.html" in pushed(small).sent
+    assert on_hub(hub)["report.html"] == hashlib.sha256(page).hexdigest()
+    (small / "report.html").unlink()
+    assert pushed(small).deleted == ("report.html",)
 
 
 def test_a_licence_the_hub_does_not_know_is_refused_before_any_upload(hub: Any, dataset: Path) -> None:
@@ -349,9 +462,11 @@ def test_an_upload_by_hf_xet_that_breaks_off_is_begun_again(
     wrong: Exception, hub: Any, small: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import HfApi
+    from huggingface_hub.utils import validate_hf_hub_args  # type: ignore[attr-defined]
 
     send, left = HfApi.preupload_lfs_files, [wrong, wrong]
 
+    @validate_hf_hub_args  # as all of its methods are: one of its frames is on the way
     def breaking(*arguments: Any, **named: Any) -> None:
         if left:
             raise left.pop()
@@ -361,6 +476,66 @@ def test_an_upload_by_hf_xet_that_breaks_off_is_begun_again(
     pushed(small)
     assert waited == [1, 2]
     assert set(built_files(small)) <= set(on_hub(hub))
+
+
+def test_a_bug_of_ours_is_none_of_the_hubs_and_ends_the_push_at_once(
+    small: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(_: object) -> None:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr("quickdraw.hub.repository._groups", wrong)
+    with pytest.raises(RuntimeError, match="dictionary changed size"):
+        pushed(small)
+    assert waited == []
+
+
+SIGNED = "https://store.example/lfs/ab12?X-Amz-Credential=AKIA%2Feu&X-Amz-Signature=5ec3e7"
+
+
+@pytest.mark.parametrize("caused", [True, False])
+def test_a_signed_address_is_told_without_its_signature(
+    caused: bool, small: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx
+    from huggingface_hub.utils import validate_hf_hub_args  # type: ignore[attr-defined]
+
+    @validate_hf_hub_args
+    def breaking(*_: Any, **__: Any) -> None:
+        cause = httpx.ReadError(f"'403 Forbidden' for url '{SIGNED}' (broken pipe)")
+        if caused:
+            raise RuntimeError("Error while uploading") from cause
+        raise cause
+
+    monkeypatch.setattr("huggingface_hub.HfApi.preupload_lfs_files", breaking)
+    progress = PlainProgress()
+    with pytest.raises(OSError, match=r"url 'https://store\.example/lfs/ab12' \(broken pipe\)") as failed:
+        push(small, NAME, Options(), progress)
+    assert len(waited) == 5
+    assert "5ec3e7" not in str(failed.value) + "".join(progress.lines)
+    assert "AKIA" not in str(failed.value) + "".join(progress.lines)
+
+
+def test_only_public_names_of_the_client_are_used() -> None:
+    import quickdraw.hub.repository as ours
+
+    source = ast.parse(Path(str(ours.__file__)).read_text())
+    taken = [(node.module, name.name) for node in ast.walk(source) if isinstance(node, ast.ImportFrom) and node.module
+             and node.module.startswith("huggingface_hub") for name in node.names]  # fmt: skip
+    assert len(taken) > 5
+    for module, name in taken:
+        assert module in ("huggingface_hub", "huggingface_hub.errors", "huggingface_hub.utils"), (module, name)
+        assert not name.startswith("_")
+
+
+def test_the_client_takes_a_known_digest_and_reads_no_file_for_it(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import CommitOperationAdd
+
+    [item] = [one for place, one in cargo_of(small, NAME, media=False).items.items() if place == "summary.json"]
+    assert CommitOperationAdd(item.place, item.content).upload_info.sha256.hex() == item.sha256
+    monkeypatch.setattr("huggingface_hub._commit_api.sha_fileobj", None, raising=False)
+    given = Item("summary.json", small / "summary.json", item.bytes, "0" * 64)
+    assert _operation(given).upload_info.sha256 == bytes(32)
 
 
 def test_a_token_that_hf_xet_does_not_take_is_refused(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

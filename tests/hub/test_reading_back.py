@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from quickdraw.hub.plan import Limits
 from quickdraw.hub.push import Options, push
 from quickdraw.pipeline.progress import PlainProgress
 
@@ -76,17 +75,18 @@ def test_every_line_of_code_on_the_cards_runs_and_reads_what_was_pushed(
 
 PUSH = """import sys
 from pathlib import Path
-from quickdraw.hub.plan import Limits
+from quickdraw.hub import plan
 from quickdraw.hub.push import Options, push
 from quickdraw.pipeline.progress import PlainProgress
-push(Path(sys.argv[1]), "me/stack", Options(limits=Limits(files=9)), PlainProgress())
+plan.MOST_FILES = 9
+push(Path(sys.argv[1]), "me/stack", Options(), PlainProgress())
 """
 
 
 @pytest.mark.usefixtures("logged_in")
 @pytest.mark.filterwarnings(IGNORED)
 def test_a_push_that_is_killed_goes_on_where_it_was(
-    hub: Any, environment: Callable[..., dict[str, str]], sample_dataset: Path
+    hub: Any, environment: Callable[..., dict[str, str]], sample_dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(8)
     killed = 0
@@ -104,7 +104,8 @@ def test_a_push_that_is_killed_goes_on_where_it_was(
             assert hub.repos["me/stack"].tags == {}
     hub.pause_s = 0.0
     assert killed == 3
-    [done] = push(sample_dataset, "me/stack", Options(limits=Limits(files=9)), PlainProgress())
+    monkeypatch.setattr("quickdraw.hub.plan.MOST_FILES", 9)
+    [done] = push(sample_dataset, "me/stack", Options(), PlainProgress())
     listed = json.loads((sample_dataset / "fingerprints/files.json").read_text())
     files = hub.repos["me/stack"].files
     assert {name: told["sha256"] for name, told in listed.items() if not name.startswith("media/")} == {

@@ -36,6 +36,12 @@ def test_a_worker_that_dies_is_an_error_and_not_a_hang() -> None:
     assert multiprocessing.active_children() == []
 
 
+def test_a_death_can_be_caught_while_the_executor_is_open() -> None:
+    with local_processes(1) as executor, pytest.raises(WorkerDied, match="out of memory"):
+        list(executor.run(os._exit, [1]))
+    assert multiprocessing.active_children() == []
+
+
 def halved(number: int) -> list[int]:
     """What becomes possible with a number: its half, while that is whole."""
     return [] if number % 2 else [number // 2]

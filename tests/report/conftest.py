@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-VOID = {"meta", "link", "img", "input", "br", "hr", "path", "use", "rect", "circle", "line"}
+VOID = {"meta", "link", "img", "input", "br", "hr", "wbr", "path", "use", "rect", "circle", "line"}
 ADDRESSES = {"href", "src", "xlink:href", "srcset", "action", "poster", "data"}
 
 

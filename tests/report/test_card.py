@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from markdown_it import MarkdownIt
 
+from quickdraw.errors import Refused
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.report.cards.card import BEGIN, END, Kept, addressed, card, kept, split_card
 from quickdraw.report.subject import Subject, Trace, TracedFeature, subject_of
@@ -95,13 +96,23 @@ def test_what_a_person_wrote_is_kept_and_nothing_else(sample: Subject, text: str
     assert card(sample, Kept()) == text
 
 
-FRONTS = ("", ": : :", "- a list", "1: 2", "a: 2020-13-45", "[" * 400, "a: *b", "license: unknown")
+FRONTS = ("", "- a list", "1: 2", "license: unknown")
 
 
 @pytest.mark.parametrize("words", ["", "# Mine\n", f"{END}{BEGIN}", *(f"---\n{front}\n---\n" for front in FRONTS)])
 def test_any_text_can_be_asked_what_to_keep(words: str) -> None:
     assert kept(words).front == {}
     assert not kept(words).yours
+
+
+@pytest.mark.parametrize("front", [": : :", "a: 2020-13-45", "[" * 4000, "a: *b", "license: [mit", "a: !!python/x 1"])
+def test_front_matter_that_cannot_be_read_is_refused_and_no_licence_lost(front: str) -> None:
+    with pytest.raises(Refused, match=r"README\.md: front matter: found unreadable"):
+        kept(f"---\nlicense: mit\n{front}\n---\n# Mine\n")
+
+
+def test_a_byte_order_mark_costs_no_licence() -> None:
+    assert kept("\ufeff---\nlicense: mit\n---\n").front == {"license": "mit"}
 
 
 def test_words_behind_a_lost_closing_mark_are_kept(text: str, sample: Subject) -> None:
@@ -167,6 +178,67 @@ def test_hundreds_of_dims_share_rows_and_none_is_lost() -> None:
     assert row[-1] == "constant in train: shifted to 0, not scaled (313); z-scored (312)"
     many = {f"feature{number}": {"dtype": "float32", "shape": [1], "names": ["x"]} for number in range(400)}
     assert len(rows_of(forged({"train": Forged(many)}), "feature")) == 400
+
+
+def test_quaternions_that_statistics_leave_alone_are_no_6d_rotations() -> None:
+    names = tuple(f"s{sensor:02d}_q{axis}" for sensor in range(16) for axis in "xyzw")
+    feature = {"dtype": "float32", "shape": [64], "names": list(names)}
+    told = {"observation.glove_imu_quat": TracedFeature(names, ("",) * 64, identity_dims=tuple(range(64)))}
+    text = forged({"train": Forged({"observation.glove_imu_quat": feature})}, traced(told))
+    assert {row[-1] for row in rows_of(text, "feature")} == {"unchanged"}
+    assert "rotation" not in text.lower()
+    assert "matrix" not in text
+
+
+def test_a_rotation_is_told_by_its_names_beside_other_dims_that_are_left_alone() -> None:
+    turned = ["tip.rot6_0", "tip.rot6_1", "tip.rot6_2", "tip.rot6_3", "tip.rot6_4", "tip.rot6_5"]
+    names = ("glove.qx", "glove.qw", "tip.x_m", *turned)
+    alone = (0, 1, 3, 4, 5, 6, 7, 8)
+    feature = {"dtype": "float32", "shape": [9], "names": list(names)}
+    told = {"observation.state": TracedFeature(names, ("",) * 9, identity_dims=alone)}
+    text = forged({"train": Forged({"observation.state": feature})}, traced(told))
+    assert "- `observation.state`: dims 3–8\n" in text
+    assert [row[-1] for row in rows_of(text, "feature")] == [
+        "unchanged", "unchanged", "z-scored", *["unchanged: part of a rotation"] * 6
+    ]  # fmt: skip
+    assert "c0, c1 = raw[:, 3:6], raw[:, 6:9]" in text
+
+
+def test_a_rotation_whose_dims_are_apart_is_taken_as_they_are() -> None:
+    names = ("rot6_5", *(f"rot6_{number}" for number in range(5)))
+    feature = {"dtype": "float32", "shape": [6], "names": list(names)}
+    told = {"observation.state": TracedFeature(names, ("",) * 6, identity_dims=tuple(range(6)))}
+    text = forged({"train": Forged({"observation.state": feature})}, traced(told))
+    assert "- `observation.state`: dims (1, 2, 3, 4, 5, 0)\n" in text
+    assert "c0, c1 = raw[:, 1:4], raw[:, [4, 5, 0]]" in text
+    scaled = {"observation.state": TracedFeature(names, ("",) * 6)}
+    assert "Leave the rotations" not in forged({"train": Forged({"observation.state": feature})}, traced(scaled))
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [({"val_frac": 0.1, "val_floor": 2, "val_runs": []}, "the longest recordings of train and val together, as many as "
+      "bring their rows nearest to 10 %, but at least 2: for long rollouts, not a random sample"),
+     ({"val_frac": 0.125, "val_floor": 0, "val_rule": "random", "seed": 7}, "recordings of train and val together, "
+      "drawn with seed 7, as many as bring their rows nearest to 12.5 %"),
+     ({"val_frac": 0.1, "val_floor": 3, "val_runs": ["a/b"]}, "recordings chosen by name")],
+)  # fmt: skip
+def test_val_is_told_by_its_rule_and_the_least_that_it_holds(config: dict[str, Any], words: str) -> None:
+    trace = Trace(quickdraw="1", processor="p", name="n", config=config, episodes=(), features={})
+    splits = {"train": Forged({}), "val": Forged({}), "eval_x": Forged({})}
+    assert [row[-1] for row in rows_of(forged(splits, trace), "split")] == [
+        "what the others leave", words, "campaigns held out whole, never mixed into train"
+    ]  # fmt: skip
+
+
+def test_a_dataset_that_tells_its_rule_in_no_way_of_ours_is_refused(sample_dataset: Path, tmp_path: Path) -> None:
+    ignored = shutil.ignore_patterns("videos", "media", "measured")
+    shutil.copytree(sample_dataset, tmp_path / "other", ignore=ignored)
+    document = json.loads((sample_dataset / "provenance.json").read_text())
+    document["config"]["val_frac"] = "a tenth"
+    (tmp_path / "other/provenance.json").write_text(json.dumps(document))
+    with pytest.raises(Refused, match="val_frac"):
+        subject_of(tmp_path / "other", UNCHECKED)
 
 
 HOSTILE = ("a|b", "`tick`", "<img src=x onerror=alert(1)>", "手套_抓取", "two\nlines", "[l](http://x)", "**b**", "",

@@ -111,7 +111,7 @@ def test_a_track_begins_and_ends_where_the_cube_was_first_and_last_seen() -> Non
     )
     assert [fill for *_, fill in ends] == ["paper", "red"]
     (x0, y0), (x1, y1) = [(float(x), float(y)) for x, y, _ in ends]
-    width = 648 * 0.94 / (3 + 2 * 0.36)  # of one of three plots
+    width = 648 * 0.94 / (3 + 2 * 0.44)  # of one of three plots
     assert (x1 - x0, y1 - y0) == pytest.approx((width / 2, 0), abs=1)
     assert "red scene" in svg
     assert "green scene" not in svg

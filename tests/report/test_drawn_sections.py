@@ -121,8 +121,8 @@ def test_the_table_tells_what_is_in_use_and_where_the_others_lie(made: Callable[
     subject = made({"action": ["move_mm", "b"]}, train={"action": train}, val={"action": val})
     constants = {"action": {"mean": [1.5, 0.0], "std": [2.5, 1.0]}}
     (subject.root / "normalization_stats.json").write_text(json.dumps(constants))
-    (table,) = parts(distributions_section(subject), Table)
-    row = cells(table, 0)
+    statistics, agreement = parts(distributions_section(subject), Table)
+    row = cells(statistics, 0) | cells(agreement, 0)
     assert (row["dimension"], row["unit"], row["treatment"]) == ("move_mm", "mm", "scaled")
     assert (row["mean"], row["std"]) == ("1.5", "2.5")  # normalization_stats.json trumps
     assert row["q01"] == f"{np.quantile(train[:, 0].astype(np.float64), 0.01):.5g}"

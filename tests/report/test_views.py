@@ -8,11 +8,13 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from quickdraw.cli.objects import objects
 from quickdraw.cli.report import report
 from quickdraw.errors import Refused
 from quickdraw.formats.durable import lay_aside
@@ -23,10 +25,11 @@ from quickdraw.pipeline.objects import _link_rest
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.publish import publish, refuse_unfit
 from quickdraw.pipeline.verify.verify import structure_report
+from quickdraw.pipeline.view_files import is_stale
 from quickdraw.report import page, views
 from quickdraw.report.parts import Section, Words
 from quickdraw.report.subject import Subject
-from quickdraw.report.views import are_current, write_page, write_views
+from quickdraw.report.views import are_current, refresh, write_page, write_views
 
 VIEWS = ("report.html", "README.md")
 
@@ -180,10 +183,121 @@ def test_a_dataset_of_others_is_refused_unless_the_page_goes_elsewhere(own_datas
     assert _held(own_dataset) == before
 
 
-@pytest.mark.parametrize("place", ["val/page.html", "page.html", "../..", "../nowhere/page.html"])
-def test_a_page_is_put_to_no_place_that_is_not_its(own_dataset: Path, place: str) -> None:
-    with pytest.raises(Refused, match="expected a file in a folder that is there"):
-        write_page(own_dataset, (own_dataset / place).resolve(), Inline(), PlainProgress())
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "of others"])
+@pytest.mark.parametrize("place", ["val/page.html", "page.html", "report.html", "../..", "../nowhere/page.html"])
+def test_a_page_is_put_to_no_place_that_is_not_its(own_dataset: Path, place: str, ours: bool) -> None:
+    (own_dataset / "report.html").write_text("<h1>quarterly figures</h1>")
+    if not ours:
+        (own_dataset / "provenance.json").unlink()
+    before = _held(own_dataset)
+    (own_dataset.parent / "link").symlink_to(own_dataset)
+    for way in (own_dataset, own_dataset.parent / "link"):
+        with pytest.raises(Refused, match="expected a file outside the dataset, in a folder that is there"):
+            write_page(own_dataset, way / place, Inline(), PlainProgress())
+    assert _held(own_dataset) == before
+
+
+def test_a_page_replaces_a_file_that_is_there_and_nothing_else(own_dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("the last one")
+    write_page(own_dataset, tmp_path / "page.html", Inline(), PlainProgress())
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Refused, match="found no file"):
+        write_page(own_dataset, tmp_path / "pipe", Inline(), PlainProgress())
+
+
+def _change(dataset: Path) -> None:
+    """It holds something else now."""
+    inventory = dataset / "fingerprints/files.json"
+    content = inventory.read_bytes()
+    inventory.unlink()
+    inventory.write_bytes(content + b"\n")
+
+
+def _refreshed(dataset: Path, *, wanted: bool) -> str:
+    return refresh(dataset, Inline(), PlainProgress(), wanted=wanted)
+
+
+def _annotate(card: Path) -> None:
+    begin = "<!-- yours -->"
+    head, _, rest = card.read_text().partition(begin)
+    card.write_text(f"{head}{begin}\nRecorded by Ada.\n{rest}")
+
+
+def test_views_that_nobody_wants_stay_while_they_are_right_and_go_when_they_are_not(own_dataset: Path) -> None:
+    _written(own_dataset)
+    before = _held(own_dataset)
+    assert _refreshed(own_dataset, wanted=False) == ""
+    assert _held(own_dataset) == before
+    _change(own_dataset)
+    assert _refreshed(own_dataset, wanted=False) == ""
+    assert set(before) - set(_held(own_dataset)) == set(VIEWS)
+
+
+def test_a_card_with_somebodys_words_is_made_anew_where_no_page_is_wanted(own_dataset: Path) -> None:
+    _written(own_dataset)
+    card = own_dataset / "README.md"
+    _annotate(card)
+    _change(own_dataset)
+    assert is_stale(card)
+    assert _refreshed(own_dataset, wanted=False) == ""
+    assert not is_stale(card)
+    assert "Recorded by Ada." in card.read_text()
+    assert not (own_dataset / "report.html").exists()
+    _written(own_dataset)
+    made_with_the_page = card.read_text()
+    card.write_text(made_with_the_page.replace("Recorded by", "Recorded and checked by"))
+    assert _refreshed(own_dataset, wanted=False) == ""  # it is right, and whose it is
+    assert "checked by Ada" in card.read_text()
+
+
+def test_a_card_of_somebody_elses_stays_where_no_page_is_wanted(own_dataset: Path) -> None:
+    (own_dataset / "README.md").write_text("# My own words\n")
+    _change(own_dataset)
+    assert _refreshed(own_dataset, wanted=False) == ""
+    assert (own_dataset / "README.md").read_text() == "# My own words\n"
+
+
+def test_a_bug_in_a_section_leaves_no_view_of_what_was_there_before_and_is_told(
+    own_dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _written(own_dataset)
+    _annotate(own_dataset / "README.md")
+    _change(own_dataset)
+
+    def broken_section(_: Subject) -> Section | None:
+        raise StopIteration("a bug")
+
+    monkeypatch.setattr(page, "SECTIONS", (broken_section,))
+    why = _refreshed(own_dataset, wanted=True)
+    assert why.startswith("the dataset is published, but its page could not be written: a fault of ours, ")
+    assert "in broken_section" in capsys.readouterr().err
+    assert not (own_dataset / "report.html").exists()
+    assert not is_stale(own_dataset / "README.md")
+    assert "Recorded by Ada." in (own_dataset / "README.md").read_text()
+
+
+@pytest.mark.parametrize("there", [(), ("report.html",), ("README.md",), VIEWS])
+def test_cubes_measured_anew_make_the_views_anew_where_there_was_one(
+    own_dataset: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
+) -> None:
+    """With a measuring that stands for it: it takes the page away, as it does."""
+
+    def measure(dataset: Path, *_: Any) -> None:
+        (dataset / "report.html").unlink(missing_ok=True)
+        _change(dataset)
+
+    monkeypatch.setattr("quickdraw.pipeline.executors.local.local_processes", lambda _: nullcontext(Inline()))
+    monkeypatch.setattr("quickdraw.pipeline.objects.put_cubes", measure)
+    _written(own_dataset)
+    for name in set(VIEWS) - set(there):
+        (own_dataset / name).unlink()
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(objects)
+    result = CliRunner().invoke(app, [str(own_dataset)])
+    assert result.exit_code == 0, result.output
+    assert {name for name in VIEWS if (own_dataset / name).exists()} == (set(VIEWS) if there else set())
+    assert are_current(own_dataset) == bool(there)
 
 
 def test_cubes_measured_anew_take_the_old_page_away_and_leave_the_card(own_dataset: Path, tmp_path: Path) -> None:

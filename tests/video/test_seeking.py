@@ -13,7 +13,7 @@ import pytest
 from quickdraw.errors import VideoError
 from quickdraw.video.checksums import read_packets
 from quickdraw.video.decoding import pictures
-from quickdraw.video.seeking import recorded_pictures
+from quickdraw.video.seeking import pictures_by_rank
 
 LENGTH = 90
 
@@ -53,7 +53,7 @@ def test_pictures_are_those_that_decoding_all_of_it_gives(
     path = film(tmp_path / f"film{suffix}", options)
     right = forward(path)
     for wanted in ([0], [89], [11, 12, 13], [40, 41, 59], range(30, 70), [3, 88], [], [5, 200]):
-        found = {number: p.to_ndarray(format="gray").tobytes() for number, p in recorded_pictures(path, wanted)}
+        found = {number: p.to_ndarray(format="gray").tobytes() for number, p in pictures_by_rank(path, wanted)}
         assert found == {number: right[number] for number in wanted if number < LENGTH}
 
 
@@ -61,7 +61,7 @@ def test_a_recording_of_a_campaign_is_read_alike(sample_tree: Path) -> None:
     path = next(sample_tree.glob("campaign8-*/*/video/scene_left*.mp4"))
     assert (np.diff(read_packets(path).pts) < 0).any()  # which stores its pictures in another order
     right = {number: picture.to_ndarray(format="gray") for number, picture in enumerate(islice(pictures(path), 120))}
-    found = {number: picture.to_ndarray(format="gray") for number, picture in recorded_pictures(path, range(90, 120))}
+    found = {number: picture.to_ndarray(format="gray") for number, picture in pictures_by_rank(path, range(90, 120))}
     assert sorted(found) == list(range(90, 120))
     assert all(np.array_equal(found[number], right[number]) for number in found)
 
@@ -73,6 +73,6 @@ def test_a_file_that_is_damaged_is_refused(tmp_path: Path) -> None:
     data[middle : middle + 3000] = bytes(3000)
     path.write_bytes(data)
     with pytest.raises(VideoError):
-        list(recorded_pictures(path, [80]))
+        list(pictures_by_rank(path, [80]))
     with pytest.raises(VideoError):
-        list(recorded_pictures(tmp_path / "none.mp4", [0]))
+        list(pictures_by_rank(tmp_path / "none.mp4", [0]))

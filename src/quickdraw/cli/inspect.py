@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quickdraw.cli.completion import build_options
-from quickdraw.cli.outcomes import REFUSED, exit_codes
+from quickdraw.cli.outcomes import exit_codes
+from quickdraw.pipeline.exits import REFUSED
 
 if TYPE_CHECKING:
     from quickdraw.pipeline.plan import Survey
@@ -63,7 +64,6 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
     """One JSON document, whatever is wrong. Raises typer.Exit where the build would be refused."""
     from quickdraw.errors import Refused
     from quickdraw.pipeline.inspection import as_document
-    from quickdraw.pipeline.packed import Packed
     from quickdraw.pipeline.plan import BuildPlan
     from quickdraw.pipeline.progress import Silence
 
@@ -71,7 +71,7 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
         found = _surveyed(tree, overrides, Silence())
         plan, faults, runs = found.plan, found.faults, found.runs
     except Refused as refused:  # there is no tree, or no such option
-        plan, faults, runs = BuildPlan({}, Packed(), {}, (), (), (), ()), refused.faults, 0
+        plan, faults, runs = BuildPlan.empty(), refused.faults, 0
     typer.echo(json.dumps(as_document(plan, faults, runs), indent=2))
     if faults:
         raise typer.Exit(REFUSED)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quickdraw.cli.outcomes import FAILED, exit_codes
+from quickdraw.cli.outcomes import exit_codes
+from quickdraw.pipeline.exits import FAILED
 
 if TYPE_CHECKING:
     from quickdraw.core.hues import CubeThresholds
@@ -58,21 +59,22 @@ def objects(
 
 
 def _measure(dataset: Path, given: dict[str, float], workers: int | None) -> str:
-    """Measure, and make the page anew where there is one; why that failed, or nothing. Raises Refused."""
+    """Measure, and make page and card anew where there is either; why that failed, or nothing. Raises Refused."""
     from quickdraw.core.cubes import CubeRule
     from quickdraw.data.block_stack_options import CUBE_CAMERAS
-    from quickdraw.data.processors import write_page
     from quickdraw.pipeline.executors.local import local_processes
     from quickdraw.pipeline.objects import put_cubes
-    from quickdraw.pipeline.places import REPORT
     from quickdraw.pipeline.progress import for_this_output
     from quickdraw.pipeline.publish import mend
+    from quickdraw.pipeline.view_files import has_views
+    from quickdraw.report.views import refresh
 
     mend(dataset.resolve())  # before its thresholds are looked up
     chosen, progress = _thresholds(dataset, given), for_this_output()
+    wanted = has_views(dataset)  # by now: measuring takes the page of what was there away
     with local_processes(workers or len(os.sched_getaffinity(0))) as executor:
         put_cubes(dataset, CubeRule(CUBE_CAMERAS, chosen), executor, progress)
-        failed = write_page(dataset, executor, progress) if (dataset / REPORT).is_file() else ""
+        failed = refresh(dataset, executor, progress, wanted=wanted)
     progress.note(f"dataset: {dataset}")
     return failed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+from quickdraw.pipeline.exits import FAILED, INTERRUPTED, REFUSED
 
 
 @contextmanager

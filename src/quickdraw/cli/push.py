@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quickdraw.cli.outcomes import exit_codes
+from quickdraw.pipeline.amounts import counted
 
 if TYPE_CHECKING:
     from quickdraw.hub.push import Pushed
@@ -61,7 +62,7 @@ def push(
 
 def _show(pushed: Pushed, dry_run: bool) -> None:
     would = "would " if dry_run else ""
-    amount = f"{_files(len(pushed.sent))} ({pushed.bytes / 1e6:,.1f} MB) in {_counted(pushed.commits, 'commit')}"
+    amount = f"{_files(len(pushed.sent))} ({pushed.bytes / 1e6:,.1f} MB) in {counted(pushed.commits, 'commit')}"
     send = f"{would}send {amount}" if dry_run else f"sent {amount}"
     delete = f"{would}delete {_files(len(pushed.deleted))}" if dry_run else f"deleted {_files(len(pushed.deleted))}"
     typer.echo(f"{pushed.address}: {send}, {delete}; {_files(pushed.same)} there already")
@@ -90,8 +91,4 @@ def _loading(pushed: Pushed) -> list[str]:
 
 
 def _files(amount: int) -> str:
-    return _counted(amount, "file")
-
-
-def _counted(amount: int, one: str) -> str:
-    return f"{amount:,} {one}{'' if amount == 1 else 's'}"
+    return counted(amount, "file")

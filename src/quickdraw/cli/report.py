@@ -14,7 +14,10 @@ import typer
 from quickdraw.cli.outcomes import exit_codes
 
 _Dataset = Annotated[Path, typer.Argument(help="Folder of a dataset, holding train/, val/, ...")]
-_Out = Annotated[Path | None, typer.Option(help="Write the page here, and nothing into the dataset. Any LeRobot v3.0.")]
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="Write the page here, outside the dataset: any LeRobot v3.0. A file there is replaced."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print the files that were written as one JSON document.")]
 _Workers = Annotated[int | None, typer.Option(min=1, max=512, help="Worker processes; default one per core.")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quickdraw.cli.outcomes import FAILED, REFUSED
+from quickdraw.pipeline.exits import FAILED, REFUSED
 
 if TYPE_CHECKING:
     from quickdraw.sim.spec import RunSpec

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quickdraw.cli.outcomes import FAILED, REFUSED
+from quickdraw.pipeline.exits import FAILED, REFUSED
 
 _Root = Annotated[Path, typer.Argument(help="Recordings root to write the tasks into; must be new or empty.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Equal seeds write equal tasks.")]

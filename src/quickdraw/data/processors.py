@@ -6,26 +6,24 @@ command is refused, nothing touched; 1 a failure of ours; 130 interrupted.
 
 from __future__ import annotations
 
-import sys
+from quickdraw.pipeline.exits import FAILED, INTERRUPTED, REFUSED, interrupted_in_a_word, stdout_given_up
 
-if __name__ == "__main__":  # before what takes a moment to load: Ctrl-C meanwhile is nobody's error
-    sys.excepthook = lambda kind, *told: (
-        sys.stderr.write("interrupted\n") if kind is KeyboardInterrupt else sys.__excepthook__(kind, *told)
-    )
+if __name__ == "__main__":  # before what takes a moment to load
+    interrupted_in_a_word()
 
 import contextlib
 import io
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickdraw.errors import COMMAND_LINE, Fault, Refused, VideoError, WorkerDied
+from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
 
 if TYPE_CHECKING:
     from quickdraw.data.command_line.composing import Command
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from quickdraw.pipeline.progress import Progress
     from quickdraw.pipeline.settings import Settings
 
-FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 QUIET, JSON = "--quiet", "--json"
 
 
@@ -87,6 +84,7 @@ def run(command: Command, progress: Progress) -> tuple[Outcome, str]:
     from quickdraw.pipeline.plan import make_plan
     from quickdraw.pipeline.progress import tell
     from quickdraw.pipeline.publish import refuse_unfit
+    from quickdraw.report.views import refresh
 
     started, settings = time.monotonic(), settings_of(command.processor, command.config)
     refuse_unfit(settings.output)
@@ -101,26 +99,13 @@ def run(command: Command, progress: Progress) -> tuple[Outcome, str]:
             return outcome, ""
         fresh = build(plan, settings, executor, progress)
         try:
-            failed = write_page(settings.output, executor, progress) if command.config.report else ""
+            failed = refresh(settings.output, executor, progress, wanted=command.config.report)
         finally:  # whatever becomes of the page, a dataset is there, and its place is the last that is said
             took = time.monotonic() - started
             outcome = published(settings, up_to_date=not fresh, warnings=every, seconds=took)
             again = [f"warning: {warning}" for warning in warnings]  # once more, where the eye ends up
             tell(progress, (*(again if fresh else ()), *summary(outcome, settings)))
     return outcome, failed
-
-
-def write_page(dataset: Path, executor: Executor, progress: Progress) -> str:
-    """Make the page and the card of what is published, unless they are there; why that failed, or nothing."""
-    from quickdraw.pipeline.refusals import failure
-    from quickdraw.report.views import are_current, write_views
-
-    try:
-        if not are_current(dataset):
-            write_views(dataset, executor, progress)
-    except (Refused, VideoError, WorkerDied, OSError) as error:
-        return f"the dataset is published, but its page could not be written: {failure(error)}"
-    return ""
 
 
 def _glob_warnings(command: Command, plan: BuildPlan, settings: Settings) -> Iterator[str]:
@@ -160,6 +145,9 @@ def main(arguments: Sequence[str]) -> int:
         return _answered(options, quiet=QUIET in arguments, as_json=JSON in arguments)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
+    except OSError as error:  # of what is printed: the others are told where they arise
+        stdout_given_up()
+        return _say(f"failed: stdout: {error.strerror}", FAILED)
 
 
 def _answered(options: Sequence[str], *, quiet: bool, as_json: bool) -> int:

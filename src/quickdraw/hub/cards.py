@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quickdraw.hub.cargo import Item, item_of
+from quickdraw.hub.cargo import Item, is_current, item_of
 from quickdraw.pipeline.places import CARD
 from quickdraw.pipeline.verify.report import Report
-from quickdraw.pipeline.view_files import is_own_text, stamp_in
+from quickdraw.pipeline.view_files import is_own_text, stamp_of
 from quickdraw.report.cards.card import BEGIN, Kept, addressed, card, kept, split_card
 from quickdraw.report.cards.front_matter import FENCE
 from quickdraw.report.subject import subject_of
+from quickdraw.report.views import VERSION
 
 UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)  # a card tells nothing of checks
 
@@ -24,8 +25,9 @@ def is_somebodys(card: bytes) -> bool:
 def card_item(dataset: Path, address: str, split: str | None, there: bytes | None) -> Item:
     """README.md of a repository; `there` is the one it has, None for none.
 
-    What was written into the dataset's own card goes before what was written on the Hub; a README.md of somebody's own
-    is sent as it is. Raises Refused where the dataset cannot be read.
+    It is made anew where the dataset's is not of what the dataset holds now. What was written into the dataset's own
+    card goes before what was written on the Hub; a README.md of somebody's own is sent as it is. Raises Refused where
+    the dataset cannot be read.
     """
     path = dataset / CARD
     if split is None and is_own_text(path):
@@ -33,10 +35,10 @@ def card_item(dataset: Path, address: str, split: str | None, there: bytes | Non
     here = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
     mine, theirs = kept(here or ""), kept((there or b"").decode(errors="replace"))
     written = Kept(theirs.yours if mine.yours is None else mine.yours, {**theirs.front, **mine.front})
-    if split is None and here is not None and written == mine:
+    if split is None and here is not None and written == mine and is_current(dataset, CARD):
         text = here
     elif split is None:
-        text = card(subject_of(dataset, UNCHECKED), written, stamp=stamp_in(path) or "")
+        text = card(subject_of(dataset, UNCHECKED), written, stamp=stamp_of(dataset, VERSION) or "")
     else:
         text = split_card(subject_of(dataset, UNCHECKED), split, address, written)
     return item_of(CARD, addressed(text, address).encode(errors="backslashreplace"))

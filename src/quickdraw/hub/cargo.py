@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from quickdraw.errors import Fault
+from quickdraw.errors import Fault, Refused
 from quickdraw.formats.json_document import json_object
 from quickdraw.pipeline.digests import FileDigest, digest
 from quickdraw.pipeline.inventory import read_inventory
-from quickdraw.pipeline.places import CARD, INVENTORY, NORMALIZATION, REPORT
+from quickdraw.pipeline.places import INVENTORY, NORMALIZATION, REPORT
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.view_files import obstructed, stamp_in, stamp_of
+from quickdraw.report.views import VERSION
 
 MEDIA = "media/"
 READERS = 4  # threads that read files through; hashing lets others run
@@ -31,9 +33,21 @@ class Item:
     bytes: int
     sha256: str
 
+    def read(self) -> bytes:
+        """Its content. Raises Refused where that is no more what its digest says."""
+        if isinstance(self.content, bytes):
+            return self.content
+        try:
+            content = self.content.read_bytes()
+        except OSError:
+            content = b""
+        if len(content) != self.bytes or hashlib.sha256(content).hexdigest() != self.sha256:
+            raise Refused([Fault(self.place, "content", CHANGED, WHOLE, path=str(self.content))])
+        return content
+
     def blob_id(self) -> str:
-        """The name git gives to its content."""
-        content = self.content if isinstance(self.content, bytes) else self.content.read_bytes()
+        """The name git gives to its content. Raises Refused as `read`."""
+        content = self.read()
         return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -56,12 +70,28 @@ def item_of(place: str, content: bytes) -> Item:
 
 
 def cargo_of(dataset: Path, address: str, media: bool) -> Cargo:
-    """A whole dataset, its card apart: the files its build lists, the list first, and its page where there is one."""
+    """A whole dataset, its card apart: the files its build lists, the list first, and its page where it is current."""
     listed = read_inventory(dataset)
     spared = {} if media else {name: told for name, told in listed.items() if name.startswith(MEDIA)}
     sent = {name: _listed(dataset, name, told, name) for name, told in listed.items() if name not in spared}
-    views = [item_of(name, (dataset / name).read_bytes()) for name in (INVENTORY, REPORT) if (dataset / name).is_file()]
-    return Cargo(address, None, {item.place: item for item in views} | sent, spared)
+    unlisted = (INVENTORY, *((REPORT,) if is_current(dataset, REPORT) else ()))
+    made = [item_of(name, (dataset / name).read_bytes()) for name in unlisted if (dataset / name).is_file()]
+    return Cargo(address, None, {item.place: item for item in made} | sent, spared)
+
+
+def is_current(dataset: Path, view: str) -> bool:
+    """Whether a view of a dataset is there, made of what the dataset holds now, and as this version makes it."""
+    path = dataset / view
+    return not path.is_symlink() and stamp_in(path) == stamp_of(dataset, VERSION) is not None
+
+
+def misplaced(dataset: Path) -> Iterator[Fault]:
+    """What is in the place of a view and is no file: a link may lead anywhere, and no list says what it leads to."""
+    expected = "a file of the dataset's own, or nothing: please move it"
+    for name, found in obstructed(dataset).items():
+        path = dataset / name
+        if path.is_symlink() or not path.is_file():
+            yield Fault(str(dataset), name, found, expected, path=str(path))
 
 
 def split_cargo_of(dataset: Path, split: str, address: str) -> Cargo:
@@ -172,6 +202,3 @@ def name_in(summary: bytes) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
     return name if isinstance(name, str) else ""
-
-
-VIEWS = (CARD, REPORT)  # made of a dataset, and listed in no inventory

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from quickdraw.hub.cargo import VIEWS, Cargo, Item
+from quickdraw.hub.cargo import Cargo, Item
 from quickdraw.pipeline.places import CARD, INVENTORY
 
 OF_THE_HUB = (".gitattributes", ".gitignore")
 FIRST = (INVENTORY, CARD)
+MOST_FILES, MOST_BYTES = 200, 1 << 30  # of one commit
 BESIDE = (*OF_THE_HUB, CARD, "LICENSE", "LICENSE.md", "LICENSE.txt")  # what is in a repository somebody just made
 
 
@@ -24,7 +25,7 @@ class There:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a repository holds at the commit `head`. `written` are the files an earlier push of ours listed."""
+    """What a repository holds at the commit `head`. `written` are the files an earlier push of ours sent."""
 
     head: str
     private: bool
@@ -35,14 +36,6 @@ class Held:
     def foreign(self) -> list[str]:
         """What is there, where nothing of it is ours; files that every repository may begin with are nothing."""
         return [] if self.written else sorted(set(self.files) - set(BESIDE))
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much one commit may hold."""
-
-    files: int = 200
-    bytes: int = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +54,14 @@ class Plan:
         """How much is to be sent."""
         return sum(item.bytes for item in self.send)
 
-    def batches(self, limits: Limits) -> Iterator[Sequence[Item]]:
+    def batches(self) -> Iterator[Sequence[Item]]:
         """What is to be sent, commit by commit; an empty one where there is only something to delete.
 
         What goes first goes alone: the Hub judges the card before it takes it, and before anything large is sent.
         """
         batch, size = list[Item](), 0
         for item in self.send:
-            full = len(batch) >= limits.files or size + item.bytes > limits.bytes
+            full = len(batch) >= MOST_FILES or size + item.bytes > MOST_BYTES
             if batch and (full or (batch[-1].place in FIRST and item.place not in FIRST)):
                 yield batch
                 batch, size = [], 0
@@ -84,8 +77,7 @@ def plan_of(cargo: Cargo, held: Held, delete_others: bool) -> Plan:
     in the inventory that is there, so that the next push knows it for ours.
     """
     send = {place: item for place, item in cargo.items.items() if not is_there(item, held.files.get(place))}
-    ours = {place for place in held.written if place in held.files}
-    ours |= {view for view in VIEWS if held.written and view in held.files}
+    ours = held.written & set(held.files)
     kept = set(cargo.items) | {place for place in cargo.spared if _is_spared(cargo, held, place)}
     gone = (set(held.files) - set(OF_THE_HUB) if delete_others else ours) - kept
     ordered = sorted(send, key=lambda place: (place not in FIRST, place))

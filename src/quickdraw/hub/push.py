@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,24 +12,27 @@ from quickdraw.formats.lerobot.schema import CODEBASE_VERSION
 from quickdraw.hub.cards import card_item, is_somebodys
 from quickdraw.hub.cargo import (
     Cargo,
+    Item,
     cargo_of,
     changed,
     in_kb,
     in_kilobytes,
+    is_current,
     item_of,
+    misplaced,
     missing,
     name_in,
     split_cargo_of,
     splits_in,
 )
-from quickdraw.hub.plan import Held, Limits, Plan, is_there, plan_of
+from quickdraw.hub.plan import Held, Plan, is_there, plan_of
 from quickdraw.hub.repository import LOGIN, Repository, Unconnected, Unreached, has_token, is_name
-from quickdraw.pipeline.places import CARD, SUMMARY
+from quickdraw.pipeline.places import CARD, REPORT, SUMMARY
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.view_files import HEAD, STAMP
 
 TRIES = 6  # without a commit in between
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 300.0
-WITHIN = Limits()
 NOTHING = Held("", False, {}, frozenset())
 
 
@@ -43,7 +46,6 @@ class Options:
     per_split: bool = False
     delete_others: bool = False
     force: bool = False
-    limits: Limits = WITHIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,15 @@ def push(dataset: Path, address: str, options: Options, progress: Progress) -> l
     Raises Refused, with all that is wrong here before the Hub is asked, and with all that is wrong there before
     anything is sent; Unreached, an OSError, where the Hub cannot be reached or keeps failing.
     """
+    _refuse(misplaced(dataset))
     cargos = _cargos(dataset, address, options)
     _refuse([*_slips(cargos, options), *missing(dataset, cargos)])
     pushes = [_Push(dataset, cargo, options, progress) for cargo in cargos]
     for push in pushes:
         push.tried(push.look)
     _refuse(fault for push in pushes for fault in push.unfit())
+    for words in (*_left_out(dataset, options), *(words for push in pushes for words in push.left())):
+        progress.note(f"warning: {words}")
     _refuse(changed(dataset, cargos, progress))
     return [push.told() if options.dry_run else push.done() for push in pushes]
 
@@ -85,6 +90,12 @@ def _cargos(dataset: Path, address: str, options: Options) -> list[Cargo]:
     if not options.per_split:
         return [cargo_of(dataset, address, options.media)]
     return [split_cargo_of(dataset, split, f"{address}-{split}") for split in splits_in(dataset)]
+
+
+def _left_out(dataset: Path, options: Options) -> Iterator[str]:
+    """What a reader might miss there, and why it is not sent."""
+    if not options.per_split and (dataset / REPORT).exists() and not is_current(dataset, REPORT):
+        yield f"{REPORT} is not of what the dataset holds and is left out; `quickdraw report {dataset}` makes it anew"
 
 
 def _slips(cargos: list[Cargo], options: Options) -> Iterator[Fault]:
@@ -109,12 +120,16 @@ class _Push:
         self.sent, self.deleted, self.commits, self.bytes = dict[str, None](), dict[str, None](), 0, 0
         self.answered = False
         self.held: Held | None = None  # when it was last looked at; nothing was done since, where `fresh`
-        self.fresh, self.other = False, ""
+        self.fresh, self.other, self.page_stays = False, "", False
 
     def look(self) -> None:
         """See what is there."""
-        self.held = self.repository.held()
-        self.other = self._other(self.held)
+        held = self.repository.held()
+        self.other = self._other(held)
+        paged = held is not None and REPORT in held.files
+        ours = held is not None and paged and self._is_our_page(held)
+        self.page_stays = paged and not ours and not self.options.delete_others
+        self.held = replace(held, written=held.written | {REPORT}) if held and ours and held.written else held
         self.answered = self.fresh = True
 
     def _other(self, held: Held | None) -> str:
@@ -126,6 +141,20 @@ class _Push:
             return ""
         name = name_in(self.repository.read(SUMMARY, held.head))
         return "" if name == name_in((self.dataset / SUMMARY).read_bytes()) else name
+
+    def _is_our_page(self, held: Held) -> bool:
+        """Whether the page that is there was made by quickdraw, of a whole dataset; no split has one."""
+        if self.cargo.split is not None:
+            return False
+        mine = self.cargo.items.get(REPORT)
+        if mine is not None and is_there(mine, held.files[REPORT]):
+            return True
+        return STAMP.search(self.repository.read(REPORT, held.head)[:HEAD]) is not None
+
+    def left(self) -> Iterator[str]:
+        """What is left there as it is, and keeps something of this dataset from being there."""
+        if self.page_stays and REPORT in self.cargo.items:
+            yield f"{self.cargo.address}: the {REPORT} that is there is not quickdraw's and stays"
 
     def unfit(self) -> Iterator[Fault]:
         """Why this dataset should not go there."""
@@ -144,7 +173,7 @@ class _Push:
     def told(self) -> Pushed:
         """What a push would do."""
         plan = self.tried(self._plan)
-        commits = len(list(plan.batches(self.options.limits))) if plan else 0
+        commits = len(list(plan.batches())) if plan else 0
         return self._pushed(tuple(item.place for item in plan.send), plan.bytes, plan.delete, commits)
 
     def done(self) -> Pushed:
@@ -170,7 +199,7 @@ class _Push:
         if not plan:
             return plan
         self.fresh = False
-        batches = list(plan.batches(self.options.limits))
+        batches = list(plan.batches())
         with self.progress.stage(f"upload {self.cargo.address}", in_kb(plan.bytes), "kB") as meter:
             arrived = in_kilobytes(meter.advance)
             for number, batch in enumerate(batches):
@@ -190,11 +219,15 @@ class _Push:
             card = item_of(CARD, there)
         else:
             card = card_item(self.dataset, self.cargo.address, self.cargo.split, there)
-        cargo = replace(self.cargo, items={**self.cargo.items, CARD: card})
+        cargo = replace(self.cargo, items={**self._items(), CARD: card})
         return plan_of(cargo, held, self.options.delete_others)
 
+    def _items(self) -> Mapping[str, Item]:
+        """What is to be there, the card apart."""
+        return {place: item for place, item in self.cargo.items.items() if place != REPORT or not self.page_stays}
+
     def _pushed(self, sent: tuple[str, ...], size: int, deleted: tuple[str, ...], commits: int) -> Pushed:
-        same = len(self.cargo.items) + 1 - len(set(sent))
+        same = len(self._items()) + 1 - len(set(sent))
         return Pushed(self.cargo.address, self.repository.url, self.cargo.split, sent, size, deleted, same, commits)
 
     def tried[T](self, action: Callable[[], T]) -> T:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 import quickdraw
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 KIND = "dataset"
 PASSING = (408, 409, 412, 429, 500, 502, 503, 504)  # 409 and 412: somebody committed at the same moment
 TOGETHER = 64 << 20  # bytes that are sent before the bar moves; a larger file goes alone
+SMALL = 1 << 20  # bytes; as many files as a commit holds are in memory at once
+CLIENT = ("huggingface_hub", "hf_xet")
+QUERY = re.compile(r"\?[\w.%+~-]+=[^\s'\"<>]*")
 PATIENCE_S = 300.0  # with a connection on which nothing comes; a large commit takes the Hub a minute
 WRITING = "a token that may write to this repository"
 LOGIN = "a token that the Hub takes: `hf auth login`, or HF_TOKEN in the environment"
@@ -54,7 +59,7 @@ class Unconnected(Unreached):
 def is_name(address: str) -> bool:
     """Whether a repository may be called so: `user/name`, of letters of ASCII, digits, `-`, `_` and `.`."""
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils._validators import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # public by its documentation
 
     try:
         validate_repo_id(address)
@@ -79,12 +84,11 @@ class Repository:
     @cached_property
     def _api(self) -> HfApi:
         from huggingface_hub import HfApi
-        from huggingface_hub.utils.tqdm import disable_progress_bars
+        from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]  # public by its documentation
 
         disable_progress_bars()
-        logging.getLogger("huggingface_hub").setLevel(
-            logging.ERROR
-        )  # of what is tried again, this project tells; and addresses are signed
+        # Of what is tried again, this project tells; and addresses are signed.
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
         return HfApi(library_name="quickdraw", library_version=quickdraw.__version__)
 
     @property
@@ -179,7 +183,7 @@ class Repository:
         import httpx
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
-        words, endpoint = str(error) or type(error).__name__, self._api.endpoint
+        words, endpoint = _unsigned(str(error)) or type(error).__name__, self._api.endpoint
         match error:
             case OfflineModeIsEnabled():
                 return Unreached("the Hub is not asked: HF_HUB_OFFLINE is set", None)
@@ -191,8 +195,8 @@ class Repository:
                 return Unreached(f"{endpoint} broke off ({words})")
             case RuntimeError(__cause__=HfHubHTTPError() as cause):  # of an upload
                 return self._refusal(cause)
-            case RuntimeError(__cause__=cause):  # of an upload; without a cause, hf_xet's
-                return Unreached(f"an upload broke off ({cause or words})")
+            case RuntimeError(__cause__=cause) if _is_of_the_client(error):  # of an upload; without a cause, hf_xet's
+                return Unreached(f"an upload broke off ({_unsigned(str(cause or words))})")
             case ConnectionError() | TimeoutError():  # hf_xet's
                 return Unreached(f"an upload broke off ({words})")
             case PermissionError(filename=None):  # hf_xet's; of a file here it would have a name
@@ -205,13 +209,13 @@ class Repository:
         """The Hub judges a card before it takes one."""
         if "README.md" not in str(error):
             return error
-        found = " ".join(str(error).split())
+        found = " ".join(_unsigned(str(error)).split())
         return Refused([Fault(self.address, "README.md", found, "front matter the Hub takes")])
 
     def _refusal(self, error: HfHubHTTPError) -> Exception:
         """What an answer that is none means to who pushes."""
         answer = error.response
-        said = " ".join((error.server_message or "").split())
+        said = " ".join(_unsigned(error.server_message or "").split())
         told = f"the Hub answered {answer.status_code}{f': {said}' if said else ''}"
         if answer.status_code == 401:
             return Refused([Fault(self.address, "login", told, LOGIN)])
@@ -224,6 +228,17 @@ class Repository:
         return Unreached(told, None)
 
 
+def _unsigned(words: str) -> str:
+    """Words without the queries of addresses in them: who has a signed address may use it."""
+    return QUERY.sub("", words)
+
+
+def _is_of_the_client(error: BaseException) -> bool:
+    """Whether huggingface_hub was at work, or what it calls: a bug of this project's is no failure of the Hub's."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    return any(name.partition(".")[0] in CLIENT for name in modules)
+
+
 def _seconds(told: str) -> float:
     return float(told) if told.isdecimal() else 0.0
 
@@ -231,8 +246,9 @@ def _seconds(told: str) -> float:
 def _operation(item: Item) -> CommitOperationAdd:
     from huggingface_hub import CommitOperationAdd
 
-    operation = CommitOperationAdd(item.place, item.content)
-    operation.upload_info.sha256 = bytes.fromhex(item.sha256)  # known, and what was checked is what is sent
+    # What was checked is what is sent: a small file as it is read here, of a large one the Hub compares the digest.
+    operation = CommitOperationAdd(item.place, item.read() if item.bytes <= SMALL else item.content)
+    operation.upload_info.sha256 = bytes.fromhex(item.sha256)
     return operation
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from quickdraw.core.split import POOL
 from quickdraw.errors import Words
-from quickdraw.pipeline.alike import told_once
 from quickdraw.pipeline.amounts import plural, size
 from quickdraw.pipeline.disk import estimated_bytes, free_bytes
+from quickdraw.pipeline.grouping import told_once
 from quickdraw.pipeline.plan import BuildPlan, faults_of
 from quickdraw.pipeline.refusals import fault_lines
 from quickdraw.pipeline.settings import Settings

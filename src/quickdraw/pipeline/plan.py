@@ -37,6 +37,11 @@ class BuildPlan:
     warnings: tuple[str, ...]
     rejected: tuple[Rejected, ...] = ()
 
+    @classmethod
+    def empty(cls) -> BuildPlan:
+        """That of no tree."""
+        return cls(campaigns={}, episodes=Packed(), lengths={}, splits=(), left_out=(), ignored=(), warnings=())
+
     def frames(self, split: Split) -> int:
         """Rows of a split."""
         return sum(self.lengths[key] for key in split.episodes)

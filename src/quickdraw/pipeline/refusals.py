@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
-from quickdraw.pipeline.alike import SHOWN, Entry, entries
 from quickdraw.pipeline.amounts import counted
+from quickdraw.pipeline.grouping import SHOWN, Entry, entries
 
 if TYPE_CHECKING:
     from rich.text import Text

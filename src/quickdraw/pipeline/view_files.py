@@ -36,6 +36,17 @@ def stamp_in(view: Path) -> str | None:
     return found[1].decode() if found else None
 
 
+def has_views(dataset: Path) -> bool:
+    """Whether a view of ours is in a dataset."""
+    return any(stamp_in(dataset / name) is not None for name in VIEWS)
+
+
+def is_stale(view: Path) -> bool:
+    """Whether a view of ours tells of something else than its dataset holds now, as far as that lists what it holds."""
+    told, now = stamp_in(view), stamp_of(view.parent, 0)
+    return bool(told and now and not view.is_symlink() and told.split()[0] != now.split()[0])
+
+
 def is_own_text(card: Path) -> bool:
     """Whether a file in the card's place was written by somebody: it is theirs, and is left alone."""
     return card.is_file() and not card.is_symlink() and stamp_in(card) is None

@@ -1,17 +1,21 @@
-"""The head of a page: what the dataset is, and the verdict at a glance."""
+"""The head of a page: what the dataset is, and the answers to whether it is right, at a glance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.pipeline.inventory import files_of, read_inventory
+from quickdraw.report.answers import Answer, answers_of, counted
 from quickdraw.report.plots import VARIABLES, colour_of
 from quickdraw.report.subject import Subject
 
 BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")  # features of every LeRobot dataset
 MOST_NAMED = 5  # features
+MB = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,46 +32,41 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number worth a glance; `bad` where it asks for another."""
+    """A number worth a glance."""
 
     name: str
     value: str
-    bad: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """All of it, as it is shown. `origin` is who made the dataset, `verdict` what checks say in short."""
+    """All of it, as it is shown. `origin` is who made the dataset."""
 
     name: str
     origin: str
     what: str
-    sound: bool
-    verdict: str
-    checks: str
+    answers: tuple[Answer, ...]
     facts: tuple[Fact, ...]
     shares: tuple[Share, ...]
 
 
 def head_of(subject: Subject) -> Head:
     """The head of a dataset's page. Raises Refused where a split cannot be read."""
-    checked, trace = subject.checked, subject.trace
-    findings = len(checked.findings)
+    trace = subject.trace
     return Head(
         name=subject.root.name if trace is None else trace.name,
         origin="LeRobot v3.0 dataset" if trace is None else f"LeRobot v3.0 dataset, processor {trace.processor}",
         what=_what(subject),
-        sound=checked.sound,
-        verdict="Nothing wrong" if checked.sound else counted(findings, "finding"),
-        checks=f"{counted(len(checked.checks), 'check')} looked at {counted(sum(checked.checks.values()), 'thing')}",
+        answers=tuple(answers_of(subject)),
         facts=tuple(_facts(subject)),
         shares=tuple(_shares(subject)),
     )
 
 
-def counted(number: int, what: str) -> str:
-    """A number and what is counted, in the plural where it is not one."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def sizes_of(root: Path) -> dict[str, int]:
+    """Bytes of every file of a dataset, by its place, as listed or, where nothing is, as found; views are left out."""
+    listed = {name: digest.bytes for name, digest in read_inventory(root).items()}
+    return listed or {name: (root / name).stat().st_size for name in files_of(root)}
 
 
 def duration(seconds: float) -> str:
@@ -106,10 +105,7 @@ def _facts(subject: Subject) -> Iterator[Fact]:
     yield Fact("episodes", f"{episodes:,}")
     yield Fact("rows", f"{sum(split.rows for split in subject.splits.values()):,}")
     yield Fact("duration", duration(seconds))
-    if subject.trace is not None:
-        refused = len(subject.trace.refused_runs)
-        yield Fact("refused", f"{refused:,}", bad=refused > 0)
-    yield Fact("findings", f"{len(subject.checked.findings):,}", bad=not subject.checked.sound)
+    yield Fact("size", f"{sum(sizes_of(subject.root).values()) / MB:,.1f} MB")
 
 
 def _shares(subject: Subject) -> Iterator[Share]:

@@ -26,6 +26,7 @@ from quickdraw.report.sections.distributions import distributions_section
 from quickdraw.report.sections.driving import driving_section
 from quickdraw.report.sections.episodes import episodes_section
 from quickdraw.report.sections.lengths import lengths_section
+from quickdraw.report.sections.made import made_section
 from quickdraw.report.sections.orientation import orientation_section
 from quickdraw.report.sections.proof import proof_section
 from quickdraw.report.sections.refused import refused_section
@@ -34,24 +35,28 @@ from quickdraw.report.subject import Subject, subject_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
-# In the order of the page. One that a dataset has nothing of is left out.
+# In the order of the page: what answers whether it is right, then what explains. One that a dataset has nothing of is
+# left out.
 SECTIONS: Final[tuple[Callable[[Subject], Section | None], ...]] = (
     built_section,
     refused_section,
+    strips_section,
+    proof_section,
     episodes_section,
     displacements_section,
     lengths_section,
     distributions_section,
     orientation_section,
     cube_tracks_section,
-    strips_section,
     driving_section,
-    proof_section,
+    made_section,
 )
 TEMPLATES: Final = Path(__file__).parent / "templates"
 # Characters that HTML does not hold, and those that turn the direction of what follows them.
 _UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
+_JOINT: Final = re.compile(r"(?<=\w)([_./])(?=\w)")
 _NOT_AN_ID: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -102,7 +107,9 @@ class Anchored:
 def page(subject: Subject, sections: Sequence[Section], stamp: str | None) -> str:
     """The page of a dataset, as HTML, with the stamp it is known by. Raises Refused where a split cannot be read."""
     template = _environment().get_template("report.html.j2")
-    return template.render(head=head_of(subject), sections=list(_anchored(sections)), stamp=stamp)
+    anchored = list(_anchored(sections))
+    shown = {each.anchor for each in anchored}
+    return template.render(head=head_of(subject), sections=anchored, shown=shown, stamp=stamp)
 
 
 def _anchored(sections: Sequence[Section]) -> Iterator[Anchored]:
@@ -142,12 +149,20 @@ def _environment() -> Environment:
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     made.globals["script"] = script
     made.globals["script_digest"] = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    made.filters |= {"base64": _base64, "key": _key, "kind": _kind}
+    made.filters |= {"base64": _base64, "breakable": _breakable, "key": _key, "kind": _kind}
     return made
 
 
 def _kind(part: Part) -> str:
     return type(part).__name__
+
+
+def _breakable(text: str, longest: int = 0) -> Markup:
+    """A text longer than that may go on in another line after what joins the words of a name."""
+    from markupsafe import Markup, escape
+
+    shown = escape(_fit(text))
+    return Markup(_JOINT.sub(r"\1<wbr>", shown)) if len(text) > longest else shown
 
 
 def _base64(image: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -64,6 +64,22 @@ class TracedFeature(msgspec.Struct, frozen=True):
     identity_dims: tuple[int, ...] = ()
 
 
+class Chosen(msgspec.Struct, frozen=True):
+    """By which rule recordings of the pool went to val, as `core.split.SplitRule`; `val_runs` were named instead."""
+
+    val_frac: float = 0.0
+    val_floor: int = 0
+    val_rule: Literal["longest", "random"] = "longest"
+    seed: int = 0
+    val_runs: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> str:
+        """How many recordings the rule takes, in words."""
+        floor = f", but at least {self.val_floor}" if self.val_floor > 1 else ""
+        return f"as many as bring their rows nearest to {100 * self.val_frac:g} %{floor}"
+
+
 class Trace(Listed[TracedEpisode], frozen=True, kw_only=True):
     """provenance.json, as far as a page shows it."""
 
@@ -77,6 +93,14 @@ class Trace(Listed[TracedEpisode], frozen=True, kw_only=True):
     refused_runs: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     palette: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _ = self.chosen  # refused where the file is read
+
+    @property
+    def chosen(self) -> Chosen:
+        """How val was chosen. Raises msgspec.ValidationError where the configuration tells it in no way of ours."""
+        return msgspec.convert(self.config, Chosen)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from quickdraw.core.grid import Float64
+from quickdraw.errors import Refused
 from quickdraw.formats.lerobot.reader import SplitReader
 
 NO_NUMBERS = ("video", "image", "string")
@@ -21,8 +22,18 @@ def width_of(split: SplitReader, feature: str) -> int:
 
 
 def vectors_of(split: SplitReader, feature: str, episode: int) -> Float64:
-    """`(T, D)` float64 of an episode, also of a single number a row, or of lists. Raises Refused."""
+    """`(T, D)` float64 of an episode, also of a single number a row. Raises Refused."""
     values = split.array(feature, episode)
-    if values.dtype == object:
-        values = np.stack(values.tolist())
     return values.reshape(len(values), -1).astype(np.float64)
+
+
+def told_of(split: SplitReader, feature: str, statistic: str) -> Float64:
+    """A statistic of a feature as stats.json tells it, `(N,)` float64; `(0,)` where it tells none that can be read.
+
+    For what is drawn by it alone: a picture of the rows needs no statistics to be right.
+    """
+    try:
+        told = split.statistics.get(feature, {}).get(statistic, [])
+        return np.ravel(np.asarray(told, np.float64))
+    except (Refused, ValueError, TypeError, OverflowError):
+        return np.zeros(0)

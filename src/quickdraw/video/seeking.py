@@ -1,18 +1,22 @@
-"""Some pictures of a recording, decoded from the keyframe before them instead of from the first picture."""
+"""Some pictures of a file, decoded from the keyframe before them instead of from the first picture.
+
+By rank, where anyone may have made the file and no time in it is trusted; by time, for a look at evenly timed ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from av.error import FFmpegError
 
+from quickdraw.errors import VideoError
 from quickdraw.video.checksums import Packets, read_packets
 from quickdraw.video.decoding import Picture, opened, pictures
 
 
-def recorded_pictures(path: Path, numbers: Collection[int], index: int | None = None) -> Iterator[tuple[int, Picture]]:
+def pictures_by_rank(path: Path, numbers: Collection[int], index: int | None = None) -> Iterator[tuple[int, Picture]]:
     """Pictures of a file of anyone's making, each with its number as `decoding.pictures` counts them.
 
     A picture's number is the rank of its time, for recordings are stored in another order than they are shown in. Where
@@ -61,3 +65,23 @@ def _tells(packets: Packets) -> bool:
     """Whether each picture has a time of its own, and all are shown."""
     none = bool((packets.pts == np.iinfo(np.int64).min).any())
     return not none and not packets.discarded and len(np.unique(packets.pts)) == len(packets.pts)
+
+
+def pictures_by_time(path: Path, numbers: Iterable[int], rate_hz: float) -> Iterator[Picture]:
+    """The pictures of those numbers, in the order asked for; picture k is the one at `k / rate_hz` seconds.
+
+    For a look: what is to be proven is read by rank, or by `decoding`. Raises VideoError where the file has no picture
+    at such a time, or cannot be decoded there.
+    """
+    with opened(path) as (container, stream):
+        for number in numbers:
+            # Half a picture early, so that no rounding of the time can miss it.
+            least_s = (number - 0.5) / rate_hz
+            try:
+                container.seek(max(0, int(least_s * 1e6)))
+                found = next((each for each in container.decode(stream) if (each.time or 0.0) >= least_s), None)
+            except FFmpegError as error:
+                raise VideoError(str(path), f"picture {number}: {error.strerror}", "a decodable picture") from error
+            if found is None or (found.time or 0.0) > least_s + 1 / rate_hz:
+                raise VideoError(str(path), f"no picture at {number / rate_hz:.3f} s", f"picture {number}")
+            yield found

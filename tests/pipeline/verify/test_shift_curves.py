@@ -25,7 +25,7 @@ from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.executors.local import local_processes
 from quickdraw.pipeline.places import SHIFT_CURVES
 from quickdraw.pipeline.progress import PlainProgress
-from quickdraw.pipeline.verify.shift_curves import ShiftCurves, measure_shifts, warnings_of
+from quickdraw.pipeline.verify.shift_curves import SampledCurve, ShiftCurves, measure_shifts, warnings_of
 from quickdraw.pipeline.verify.shift_sample import SECONDS, Sample, liveliest
 from quickdraw.pipeline.verify.verify import structure_report, verify_structure
 from quickdraw.video.decoding import as_rgb, pictures
@@ -127,7 +127,7 @@ def test_a_video_that_was_encoded_some_rows_late_is_shifted(
 
 
 @pytest.mark.parametrize("off", [2, -2])
-def test_a_frame_plan_that_is_off_by_two_is_shifted(
+def test_a_clip_made_by_another_frame_plan_than_the_one_it_is_held_against_is_shifted(
     painted: ModuleType, recorded: Path, sampled: Callable[..., ShiftCurves], off: int
 ) -> None:
     class Off(painted.Painted):  # type: ignore[name-defined, misc]
@@ -146,6 +146,13 @@ def test_cameras_that_were_exchanged_are_warned_of(dataset: Path, sampled: Calla
     front.unlink()
     shutil.copyfile(side, front)
     assert any("front: pictures are nearly as like the raw ones of side" in text for text in warnings_of(sampled()))
+
+
+def test_cameras_that_were_exchanged_without_loss_are_warned_of_too() -> None:
+    squares = tuple(float(abs(shift)) for shift in SHIFTS)
+    curve = SampledCurve("train", 0, "front", 5, 60, squares, {"side": 0.0, "top": 3.0}, "aligned")
+    found = ShiftCurves(tuple(SHIFTS), SECONDS, (curve,), ())
+    assert list(warnings_of(found)) == ["train, episode 0, front: pictures are nearly as like the raw ones of side"]
 
 
 def test_a_raw_file_that_is_gone_by_now_costs_its_curve_and_no_build(
@@ -235,9 +242,23 @@ def first(document: dict[str, Any]) -> dict[str, Any]:
     return curve
 
 
+def leave_out(document: dict[str, Any], reason: str, camera: str = "front") -> None:
+    """Take away train's curve of front, for a reason."""
+    document["curves"] = [c for c in document["curves"] if (c["split"], c["camera"]) != ("train", "front")]
+    document["left_out"].append({"split": "train", "camera": camera, "reason": reason})
+
+
 @pytest.mark.parametrize(
     ("edit", "found"),
     [
+        (lambda d: leave_out(d, "for reasons"), "front left out: for reasons"),
+        (lambda d: leave_out(d, "depth"), "front left out: depth"),
+        (lambda d: leave_out(d, "copied, the source's own pictures"), "front left out: copied"),
+        (lambda d: leave_out(d, "too short to be shifted"), "front left out: too short"),
+        (lambda d: leave_out(d, "depth", "top"), "cameras top"),
+        (lambda d: leave_out(d, "depth", "side"), "twice of side"),
+        (lambda d: d["left_out"][0].update(split="test"), "no such split"),
+        (lambda d: d["left_out"][0].update(reason="its raw file could not be read again"), "depth left out: its raw"),
         (lambda d: d.update(shifts=[0]), "shifts [0]"),
         (lambda d: d["curves"].pop(), "nothing of side"),
         (lambda d: d["left_out"].clear(), "nothing of front_depth"),
@@ -245,6 +266,8 @@ def first(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: first(d).update(episode=99), "no such episode"),
         (lambda d: first(d).update(first_row=1), "rows 1 to 61"),
         (lambda d: first(d).update(rows=10**6), "rows 5 to 1000005"),
+        (lambda d: first(d).update(rows=0), "rows 5 to 5"),
+        (lambda d: d["curves"].append(first(d)), "twice of front"),
         (lambda d: first(d).update(others={"<b>": 1.0}), "cameras <b>"),
         (lambda d: first(d).update(mean_square=[1.0]), "no mean squares"),
         (lambda d: first(d)["mean_square"].__setitem__(3, -1.0), "no mean squares"),
@@ -260,6 +283,11 @@ def test_verify_refuses_curves_that_cannot_be_of_the_dataset(
     assert faults
     assert any(found in fault.found for fault in faults)
     assert {fault.path for fault in faults} <= {SHIFT_CURVES}
+
+
+def test_verify_accepts_that_a_raw_file_could_not_be_read_again(dataset: Path) -> None:
+    change(dataset, lambda document: leave_out(document, "its raw file could not be read again"))
+    assert not verify_structure(dataset)
 
 
 def test_verify_accepts_honest_curves_and_tells_of_those_that_are_not_aligned(dataset: Path) -> None:

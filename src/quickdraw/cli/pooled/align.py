@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quickdraw.cli.outcomes import FAILED
 from quickdraw.cli.pooled.answers import (
     AsJson,
     Number,
@@ -18,6 +17,7 @@ from quickdraw.cli.pooled.answers import (
     print_document,
     say,
 )
+from quickdraw.pipeline.exits import FAILED
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.align import Alignment

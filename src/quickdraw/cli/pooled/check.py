@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quickdraw.cli.outcomes import FAILED
 from quickdraw.cli.pooled.answers import AsJson, TaskFolder, answering, print_document, say, telling
 from quickdraw.pipeline.amounts import counted
+from quickdraw.pipeline.exits import FAILED
 
 if TYPE_CHECKING:
     from quickdraw.formats.pooled.check import Report

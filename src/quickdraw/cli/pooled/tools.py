@@ -9,7 +9,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from quickdraw.cli.outcomes import FAILED
 from quickdraw.cli.pooled.align import align
 from quickdraw.cli.pooled.check import check
 from quickdraw.cli.pooled.delete import delete
@@ -19,6 +18,7 @@ from quickdraw.cli.pooled.recalc_stats import recalc_stats
 from quickdraw.cli.pooled.repair_scale import repair_scale
 from quickdraw.cli.pooled.show import show
 from quickdraw.cli.pooled.split_episodes import split_episodes
+from quickdraw.pipeline.exits import FAILED
 
 
 class _Told(TyperGroup):

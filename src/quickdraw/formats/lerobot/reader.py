@@ -5,30 +5,38 @@ Works on any LeRobot v3.0 folder whose pictures are evenly timed from 0, ours or
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from quickdraw.core.grid import Float64
 from quickdraw.errors import Fault, Refused, VideoError
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.data_files import DataFiles
 from quickdraw.formats.lerobot.depth import depth_levels, is_depth
+from quickdraw.formats.lerobot.info import (
+    PLACE,
+    dimension_names,
+    is_count,
+    is_number,
+    read_info,
+    split_fault,
+    video_file,
+)
+from quickdraw.formats.lerobot.split_metadata import read_episodes, read_statistics, read_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KEYS = ("episode_index", "frame_index")
-BLOCK_ROWS, BLOCK_VALUES = 32_768, 4_000_000
+MOST_S = 1e9  # into a file
 
 
 def splits_of(dataset: Path) -> dict[str, SplitReader]:
@@ -48,26 +56,14 @@ class SplitReader:
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """meta/info.json. Raises Refused where the folder is not a LeRobot v3.0 split."""
-        path = self.root / schema.INFO_PATH
-        try:
-            info = json.loads(path.read_bytes())
-            version = info["codebase_version"]
-            if version == schema.CODEBASE_VERSION:
-                _ = int(info["fps"]), [described["dtype"] for described in info["features"].values()]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Refused([self._fault(path, "info.json", f"unreadable ({error})")]) from error
-        if version != schema.CODEBASE_VERSION:
-            raise Refused([self._fault(path, "codebase_version", repr(version))])
-        return dict(info)
-
-    def _fault(self, path: Path, name: str, found: str) -> Fault:
-        return Fault(str(self.root), name, found, f"a LeRobot {schema.CODEBASE_VERSION} split", path=str(path))
+        """meta/info.json. Raises Refused where it is not that of a LeRobot v3.0 split."""
+        return read_info(self.root)
 
     @property
     def rate_hz(self) -> int:
         """Rows a second."""
-        return int(self.info["fps"])
+        rate_hz: float = self.info["fps"]  # others write 30.0
+        return int(rate_hz)
 
     @property
     def cameras(self) -> tuple[str, ...]:
@@ -78,73 +74,73 @@ class SplitReader:
     @cached_property
     def episodes(self) -> list[dict[str, Any]]:
         """meta/episodes, a dict an episode, without statistics. Raises Refused where they cannot be read."""
-        folder = self.root / "meta/episodes"
-        try:
-            files = sorted(folder.glob("*/*.parquet"))
-            names = [name for name in pq.read_schema(files[0]).names if not name.startswith("stats/")]
-            tables = [pq.read_table(file, columns=names) for file in files]
-            rows: list[dict[str, Any]] = pa.concat_tables(tables).to_pylist()
-        except (OSError, IndexError, pa.ArrowException) as error:
-            raise Refused([self._fault(folder, "episodes", f"unreadable ({error})")]) from error
-        return rows
+        return read_episodes(self.root)
+
+    def length(self, episode: int) -> int:
+        """How many rows an episode has. Raises Refused where there is no such episode, or it is not told."""
+        length = self._episode(episode).get("length")
+        if not is_count(length) or length == 0:
+            raise Refused([self._odd_episode(f"length {length!r} of episode {episode}")])
+        return length
+
+    def task_texts(self, episode: int) -> tuple[str, ...]:
+        """What an episode's tasks are. Raises Refused where there is no such episode."""
+        told = self._episode(episode).get("tasks")
+        return tuple(map(str, told if isinstance(told, list) else [] if told is None else [told]))
+
+    def _episode(self, episode: int) -> dict[str, Any]:
+        self._refuse_unknown("episode", episode, range(len(self.episodes)))
+        return self.episodes[episode]
+
+    def _odd_episode(self, found: str) -> Fault:
+        return split_fault(self.root, self.root / "meta/episodes", "episodes", found)
 
     @cached_property
     def tasks(self) -> list[str]:
-        """Task texts, by task_index."""
-        table = pq.read_table(self.root / schema.TASKS_PATH).sort_by("task_index")
-        names: list[str] = table["task"].to_pylist()
-        return names
+        """Task texts, by task_index. Raises Refused where they cannot be read."""
+        return read_tasks(self.root)
 
     @cached_property
     def statistics(self) -> dict[str, dict[str, Any]]:
         """meta/stats.json: feature -> statistic -> nested lists. Raises Refused where it cannot be read."""
-        path = self.root / schema.STATS_PATH
-        try:
-            return dict(json.loads(path.read_bytes()))
-        except (OSError, ValueError, TypeError) as error:
-            raise Refused([self._fault(path, "stats.json", f"unreadable ({error})")]) from error
+        return read_statistics(self.root)
 
     @cached_property
     def rows(self) -> int:
         """How many rows the data files hold. Raises Refused where one cannot be read."""
-        try:
-            return sum(pq.read_metadata(file).num_rows for file in sorted((self.root / "data").glob("*/*.parquet")))
-        except (OSError, pa.ArrowException) as error:
-            raise Refused([self._fault(self.root / "data", "data files", f"unreadable ({error})")]) from error
+        return DataFiles(self.root, {}).rows
 
     def array(self, feature: str, episode: int | None = None) -> npt.NDArray[Any]:
         """A column as `(T, D)`, or `(T,)` for scalars, in its dtype; of one episode where asked.
 
-        Raises Refused where the split has no such column.
+        Raises Refused where the split has no such column, a data file cannot be read, or it holds something else than
+        info.json says.
         """
-        columns = [name for name, described in self.info["features"].items() if described["dtype"] != "video"]
-        self._refuse_unknown("feature", feature, columns)
-        files = sorted((self.root / "data").glob("*/*.parquet"))
-        # One row group an episode: this filter reads one.
-        filters = None if episode is None else [("episode_index", "=", episode)]
-        tables = [pq.read_table(file, columns=[feature], filters=filters) for file in files]
-        return _values(pa.concat_tables(tables)[feature].combine_chunks())
+        return self._data([feature]).column(feature, episode)
+
+    def times_s(self, episode: int) -> Float64:
+        """`(T,)` float64 [s]: the times of an episode's rows. Raises Refused where these are not as many as it has."""
+        times_s = self.array("timestamp", episode).astype(np.float64).ravel()
+        where, length = f"{self.root}, episode {episode}", self.length(episode)
+        if len(times_s) != length:
+            path = str(self.root / "data")
+            raise Refused([Fault(where, "rows", str(len(times_s)), f"{length}, its length", path=path)])
+        if not np.isfinite(times_s).all():
+            raise Refused([Fault(where, "timestamp", "no number", "a time in each row", path=str(self.root / "data"))])
+        return times_s
 
     def blocks(self, features: Sequence[str]) -> Iterator[dict[str, npt.NDArray[Any]]]:
         """All rows in order, some thousands at a time: each feature as `array` gives it, and always `KEYS`.
 
-        For what is too long to be held at once. Raises Refused where the split has no such column, or a data file
-        cannot be read.
+        For what is too long to be held at once. Raises Refused as `array` does.
         """
-        columns = [name for name, described in self.info["features"].items() if described["dtype"] != "video"]
+        yield from self._data(features).blocks(list(dict.fromkeys([*features, *KEYS])))
+
+    def _data(self, features: Sequence[str]) -> DataFiles:
+        columns = {name: each for name, each in self.info["features"].items() if each["dtype"] != "video"}
         for feature in features:
-            self._refuse_unknown("feature", feature, columns)
-        wanted = list(dict.fromkeys([*features, *KEYS]))
-        width = sum(math.prod(self.info["features"][name].get("shape") or [1]) for name in wanted)
-        rows = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, width)))
-        try:
-            for file in sorted((self.root / "data").glob("*/*.parquet")):
-                with pq.ParquetFile(file) as opened:
-                    for groups in _together(opened.metadata, rows):
-                        for batch in opened.iter_batches(rows, groups, wanted, use_threads=False):
-                            yield {name: _values(batch[name]) for name in wanted}
-        except (OSError, KeyError, pa.ArrowException) as error:
-            raise Refused([self._fault(self.root / "data", "data files", f"unreadable ({error})")]) from error
+            self._refuse_unknown("feature", feature, list(columns))
+        return DataFiles(self.root, columns)
 
     def frame(self) -> pd.DataFrame:
         """All rows as a table: one column per dimension (`observation.state.ee_x_mm`), and the task's text."""
@@ -157,7 +153,7 @@ class SplitReader:
                 if values.ndim == 1:
                     columns[name] = values
                 else:
-                    dims = _dimension_names(described["names"], values.shape[1])
+                    dims = dimension_names(described.get("names"), values.shape[1])
                     columns |= {f"{name}.{dim}": values[:, i] for i, dim in enumerate(dims)}
         columns["task"] = [self.tasks[index] for index in columns["task_index"]]
         return pd.DataFrame(columns)
@@ -170,18 +166,27 @@ class SplitReader:
         """
         import imageio.v3 as iio
 
+        from quickdraw.video.decoding import opened as film
+
         self._refuse_unknown("camera", camera, self.cameras)
         if self.is_depth(camera):
             expected = f"one of colour; depth({episode}, {camera!r}) tells what this one shows"
             raise Refused([Fault(str(self.root), "camera", f"{camera}, of depth", expected)])
         path, first, length = self.place(episode, camera)
+        with film(path):  # what is none is said in a word, where ffmpeg has pages
+            pass
         # Half a picture early, so that no rounding of the time can skip the first one; ffmpeg drops what lies before.
         seek = ["-ss", f"{(first - 0.5) / self.rate_hz:.6f}"] if first else []
         options: dict[str, Any] = {"input_params": seek, "output_params": ["-frames:v", str(length)]}
         shown = 0
-        for picture in iio.imiter(path, plugin="FFMPEG", **options):
-            yield picture
-            shown += 1
+        try:
+            for picture in iio.imiter(path, plugin="FFMPEG", **options):
+                yield picture
+                shown += 1
+        except (OSError, RuntimeError) as error:  # the first line: what follows is all that ffmpeg says of itself
+            said = error.strerror if isinstance(error, OSError) else None
+            found = f"unreadable ({said or str(error).partition(chr(10))[0]})"
+            raise VideoError(str(path), found, "a playable video file") from error
         if shown != length:
             raise VideoError(str(path), f"{shown} pictures of episode {episode}", f"{length}, one per row")
 
@@ -220,7 +225,7 @@ class SplitReader:
         """
         from quickdraw.formats.lerobot.depth_codes import codes_of
         from quickdraw.video.decoding import as_rgb
-        from quickdraw.video.glances import pictures_by_time
+        from quickdraw.video.seeking import pictures_by_time
 
         self._refuse_unknown("camera", camera, self.cameras)
         path, first, length = self.place(episode, camera)
@@ -236,17 +241,17 @@ class SplitReader:
         """Names of a feature's dimensions, or else their numbers. Raises Refused where there is no such feature."""
         self._refuse_unknown("feature", feature, list(self.info["features"]))
         described = self.info["features"][feature]
-        return tuple(map(str, _dimension_names(described.get("names"), math.prod(described.get("shape") or [1]))))
+        return tuple(map(str, dimension_names(described.get("names"), math.prod(described["shape"]))))
 
     def is_depth(self, camera: str) -> bool:
         """Whether a camera shows depth."""
         return is_depth(self._video_info(camera))
 
     def _video_info(self, camera: str) -> dict[str, Any]:
-        return self.info["features"][self._key(camera)].get("info") or {}
+        return self.info["features"][self.key(camera)].get("info") or {}
 
-    def _key(self, camera: str) -> str:
-        """A camera's feature: others have one of just `observation.image`, whose name is the camera's."""
+    def key(self, camera: str) -> str:
+        """The name of a camera's feature: others have one of just `observation.image`, whose name is the camera's."""
         key = f"observation.images.{camera}"
         return key if key in self.info["features"] else camera
 
@@ -258,39 +263,25 @@ class SplitReader:
             raise Refused([Fault(str(self.root), camera, str(error), "a scale of depth", path=path)]) from error
 
     def place(self, episode: int, camera: str) -> tuple[Path, int, int]:
-        """The file that shows an episode, the number of its first picture in it, and how many there are."""
-        self._refuse_unknown("episode", episode, range(len(self.episodes)))
-        key, row = self._key(camera), self.episodes[episode]
+        """The file that shows an episode, the number of its first picture in it, and how many there are.
+
+        Raises Refused where there is no such episode, or its place is not told or out of the split.
+        """
+        key, row, length = self.key(camera), self._episode(episode), self.length(episode)
+        indices = {name: row.get(f"videos/{key}/{name}") for name in PLACE}
+        start_s = row.get(f"videos/{key}/from_timestamp")
+        if not (all(map(is_count, indices.values())) and is_number(start_s) and 0 <= start_s <= MOST_S):
+            told = ", ".join(f"{name} {value!r}" for name, value in {**indices, "from_timestamp": start_s}.items())
+            raise Refused([self._odd_episode(f"nothing of {camera} in episode {episode} ({told})")])
         try:
-            indices = {name: row[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
-            path = self.root / self.info["video_path"].format(video_key=key, **indices)
-            return path, round(row[f"videos/{key}/from_timestamp"] * self.rate_hz), row["length"]
-        except (KeyError, TypeError) as error:
-            found = f"nothing of {camera} in episode {episode} ({error})"
-            raise Refused([self._fault(self.root / "meta/episodes", "episodes", found)]) from error
+            path = self.root / video_file(self.info.get("video_path"), key, indices)
+        except ValueError as error:
+            expected = "a place of video files in the split, by video_key, chunk_index and file_index"
+            place = str(self.root / schema.INFO_PATH)
+            raise Refused([Fault(str(self.root), "video_path", str(error), expected, path=place)]) from error
+        return path, round(start_s * self.rate_hz), length
 
     def _refuse_unknown[T](self, kind: str, name: T, known: Sequence[T]) -> None:
         if name not in known:
             expected = str(known) if isinstance(known, range) else ", ".join(map(str, known))
             raise Refused([Fault(str(self.root), kind, str(name), f"one of {expected}")])
-
-
-def _together(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
-    """Row groups that hold about so many rows each time: all at once they would all be prepared for."""
-    upto = np.cumsum([metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)])
-    for _, groups in groupby(range(len(upto)), key=lambda number: int(upto[number] - 1) // rows):
-        yield list(groups)
-
-
-def _values(column: pa.Array) -> npt.NDArray[Any]:
-    """A column as `(T, D)`, or `(T,)` for scalars."""
-    if pa.types.is_fixed_size_list(column.type):
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size))
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _dimension_names(names: Any, width: int) -> Sequence[object]:
-    """Names of a feature's dimensions: a list, or a list inside a dict (`{"motors": [...]}`), or else their numbers."""
-    if isinstance(names, dict):
-        names = [name for part in names.values() for name in part]
-    return names if names and len(names) == width else range(width)

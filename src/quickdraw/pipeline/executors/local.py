@@ -31,10 +31,8 @@ def local_processes(workers: int) -> Iterator[LocalProcesses]:
     executor = LocalProcesses(workers)
     try:
         yield executor
-    except BaseException as error:
+    except BaseException:
         executor.stop()
-        if isinstance(error, BrokenProcessPool):
-            raise WorkerDied("a worker process died; was it killed, or out of memory?") from error
         raise
     finally:
         executor.pool.shutdown(wait=True, cancel_futures=True)
@@ -59,8 +57,16 @@ class LocalProcesses:
     ) -> Iterator[R]:
         """Apply `function` to every task; results come as they are finished. A task's exception is raised here.
 
-        What a result makes possible comes next, before the rest of `tasks`.
+        What a result makes possible comes next, before the rest of `tasks`. Raises WorkerDied where a process did.
         """
+        try:
+            yield from self._run(function, tasks, then)
+        except BrokenProcessPool as error:
+            raise WorkerDied("a worker process died; was it killed, or out of memory?") from error
+
+    def _run[T, R](
+        self, function: Callable[[T], R], tasks: Iterable[T], then: Callable[[R], Iterable[T]] | None
+    ) -> Iterator[R]:
         waiting, possible = iter(tasks), deque[T]()
         running: set[Future[R]] = set()
         while True:

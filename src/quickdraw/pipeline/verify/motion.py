@@ -29,6 +29,11 @@ def fields_of(grey: Grey) -> Grey:
     return np.asarray(cv2.resize(grey, (FIELDS_WIDE, FIELDS_HIGH), interpolation=cv2.INTER_AREA), np.uint8)
 
 
+def unlike(shown: Grey, source: Grey) -> float:
+    """Mean squared difference of fields `(N, 24, 32)` uint8 to others, N >= 1 [levels squared]."""
+    return float(np.mean((shown.astype(np.float64) - source) ** 2))
+
+
 def step_between(before: Grey | None, now: Grey) -> tuple[float, float]:
     """Difference of two pictures in a row [levels]: mean, and of the middle one of its fields; 0 for the first one.
 

@@ -1,7 +1,9 @@
 """measured/shift_curves.json: how unlike a build's pictures are to their raw ones, some rows earlier and later.
 
-Every build measures a sample of itself, one episode a split, so that whoever opens a dataset sees that rows and
-pictures belong together. `quickdraw verify --source` proves it of every episode.
+Every build measures a sample of itself, one episode a split: whoever opens the dataset sees that each row's clip shows
+the picture its plan chose, through encoding, joining and numbering. That the plan chose right is not shown by it: the
+same plan says which raw picture is looked at. `quickdraw verify --source` plans anew, by the same rule, and looks at
+every episode.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from quickdraw.core.grid import Float64
 from quickdraw.formats.json_document import write_json
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.members import Members
@@ -21,7 +22,7 @@ from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.source import Source
 from quickdraw.pipeline.verify.alignment import FAR, verdict_of
-from quickdraw.pipeline.verify.motion import Grey
+from quickdraw.pipeline.verify.motion import Grey, unlike
 from quickdraw.pipeline.verify.reading_sources import Damage
 from quickdraw.pipeline.verify.shift_sample import SECONDS, Sample, SampleTask, Seen, look, sample_of
 from quickdraw.pipeline.verify.sweep import SHIFTS
@@ -29,6 +30,7 @@ from quickdraw.video.copying import Copying
 from quickdraw.video.depth_encoding import DepthEncoding
 from quickdraw.video.filming import Filming
 
+# Why there is no curve of a camera.
 DEPTH, COPIED, SHORT = "depth", "copied, the source's own pictures", "too short to be shifted"
 UNREADABLE = "its raw file could not be read again"
 
@@ -128,19 +130,18 @@ def _curves(sample: Sample, cameras: Sequence[str], seen: Mapping[tuple[str, str
     """A split's curves."""
     there = {camera: seen[sample.split, camera] for camera in cameras if (sample.split, camera) in seen}
     for camera, own in there.items():
-        squares = [_unlike(own.shown, own.source, shift) for shift in SHIFTS]
-        others = {name: _unlike(own.shown, of.source, 0) for name, of in there.items() if name != camera}
+        squares = [_shifted(own.shown, own.source, shift) for shift in SHIFTS]
+        others = {name: _shifted(own.shown, of.source, 0) for name, of in there.items() if name != camera}
         verdict = verdict_of(np.array(squares))
         yield SampledCurve(
             sample.split, sample.episode, camera, sample.first, sample.rows, tuple(squares), others, verdict
         )
 
 
-def _unlike(shown: Grey, source: Grey, shift: int) -> float:
-    """Mean squared difference of what is shown to the source `shift` rows later [levels squared], to four digits."""
+def _shifted(shown: Grey, source: Grey, shift: int) -> float:
+    """How unlike what is shown is to the source `shift` rows later [levels squared], to four digits."""
     begun = shift - SHIFTS[0]
-    off: Float64 = shown.astype(np.float64) - source[begun : begun + len(shown)]
-    return float(f"{np.mean(off**2):.4g}")
+    return float(f"{unlike(shown, source[begun : begun + len(shown)]):.4g}")
 
 
 def warnings_of(found: ShiftCurves) -> Iterator[str]:
@@ -152,6 +153,6 @@ def warnings_of(found: ShiftCurves) -> Iterator[str]:
             least = min(curve.mean_square)
             best = SHIFTS[curve.mean_square.index(least)]
             yield f"{place}: pictures are most like the raw ones {best:+d} rows away ({least:.4g}, at 0 {here:.4g})"
-        near = [name for name, square in curve.others.items() if square < FAR * here]
+        near = [name for name, square in curve.others.items() if square <= FAR * here]  # both are 0 without loss
         if near:
             yield f"{place}: pictures are nearly as like the raw ones of {', '.join(near)}"

@@ -20,7 +20,7 @@ from quickdraw.pipeline.verify.motion import Grey, fields_of, grey_of
 from quickdraw.pipeline.verify.reading_sources import Damage, read_or_damage
 from quickdraw.pipeline.verify.sweep import SHIFTS
 from quickdraw.video.decoding import Picture, pictures_at
-from quickdraw.video.seeking import recorded_pictures
+from quickdraw.video.seeking import pictures_by_rank
 
 SECONDS = 2  # at 30 Hz as many rows as `verify --source` picks of an episode
 STATE = "observation.state"
@@ -95,7 +95,7 @@ def _look(task: SampleTask) -> Seen | Damage:
     end = sample.first + sample.rows
     index = plan.frame_index[sample.first + SHIFTS[0] : end + SHIFTS[-1]]
     shown = dict(_fields(pictures_at(task.clip, range(sample.first, end))))
-    held = dict(_fields(recorded_pictures(plan.path, frozenset(index.tolist()), plan.stream)))
+    held = dict(_fields(pictures_by_rank(plan.path, frozenset(index.tolist()), plan.stream)))
     try:
         source = np.stack([held[int(number)] for number in index])
         return Seen(np.stack([shown[row] for row in range(sample.first, end)]), source)

@@ -13,7 +13,7 @@ import numpy as np
 from quickdraw.core.episode import DepthPlan, EpisodePlan, Float32, FramePlan
 from quickdraw.core.grid import Int64
 from quickdraw.pipeline.source import Source
-from quickdraw.pipeline.verify.motion import Changes, Grey, fields_of, grey_of
+from quickdraw.pipeline.verify.motion import Changes, Grey, fields_of, grey_of, unlike
 from quickdraw.pipeline.verify.pictures import Picks
 from quickdraw.pipeline.verify.reading_sources import Damage, read_or_damage
 from quickdraw.video.decoding import pictures
@@ -90,9 +90,9 @@ def _fields(plan: FramePlan, needed: set[int], rate_hz: int) -> tuple[dict[int, 
 def _unlike(picks: Picks, rows: Int64, sources: Int64, index: Int64, fields: Mapping[int, Grey]) -> float:
     """Mean squared difference of picked `rows` to the source's pictures of the rows `sources` [levels squared]."""
     at = {int(row): number for number, row in enumerate(picks.rows)}
-    squares = [
-        np.mean((picks.fields[at[int(row)]].astype(np.float64) - fields[int(index[source])]) ** 2)
+    pairs = [
+        (picks.fields[at[int(row)]], fields[int(index[source])])
         for row, source in zip(rows, sources, strict=True)
         if int(index[source]) in fields
     ]
-    return float(np.mean(squares)) if squares else float("inf")
+    return unlike(np.stack([shown for shown, _ in pairs]), np.stack([of for _, of in pairs])) if pairs else float("inf")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from quickdraw.formats.lerobot.depth import is_depth
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.formats.lerobot.schema import CODEBASE_VERSION
-from quickdraw.report.cards.dims import Rotation, dims_of, dims_table, rotations, vectors
+from quickdraw.report.cards.dims import dims_of, dims_table, rotations, vectors
 from quickdraw.report.cards.front_matter import Config, Front, front_matter, theirs
 from quickdraw.report.cards.markdown import code, flat, table, words
+from quickdraw.report.rotations import Rotation
 from quickdraw.report.subject import Subject
 
 BEGIN, END = "<!-- yours -->", "<!-- /yours -->"
@@ -56,7 +57,8 @@ class Kept:
 def kept(text: str) -> Kept:
     """What to keep of a card when it is made again; nothing of a README that is no card of ours but its front matter.
 
-    A closing marker that was lost loses no words: all that follows the opening one is kept.
+    A closing marker that was lost loses no words: all that follows the opening one is kept. Raises Refused where its
+    front matter cannot be read.
     """
     text = text.replace("\r\n", "\n")
     places = PLACE.findall(text)
@@ -93,7 +95,7 @@ def _rendered(
     loader = PackageLoader("quickdraw.report")
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
     environment = Environment(loader=loader, undefined=StrictUndefined, autoescape=False, **options)
-    environment.filters |= {"words": words, "code": code, "python": _literal}
+    environment.filters |= {"words": words, "code": code, "python": _literal, "columns": _columns}
     return environment.get_template("card.md.j2").render(
         front=front_matter(front),
         stamp=stamp,
@@ -150,17 +152,16 @@ def _split_table(subject: Subject, shown: Mapping[str, SplitReader]) -> str:
 def _rule(subject: Subject, split: str) -> str:
     if subject.trace is None:
         return ""
-    config = subject.trace.config
     if split == "train":
         return "what the others leave"
     if split != "val":
         return "campaigns held out whole, never mixed into train"
-    if config.get("val_runs"):
+    chosen = subject.trace.chosen
+    if chosen.val_runs:
         return "recordings chosen by name"
-    share = f"of train and val together, until their rows come nearest to {100 * config.get('val_frac', 0):g} %"
-    if config.get("val_rule", "longest") == "random":
-        return f"recordings drawn with seed {config.get('seed', 0)} {share}"
-    return f"the longest recordings {share}: for long rollouts, not a random sample"
+    if chosen.val_rule == "random":
+        return f"recordings of train and val together, drawn with seed {chosen.seed}, {chosen.share}"
+    return f"the longest recordings of train and val together, {chosen.share}: for long rollouts, not a random sample"
 
 
 def _camera_table(reader: SplitReader) -> str:
@@ -175,11 +176,22 @@ def _camera_table(reader: SplitReader) -> str:
     return table(head, rows, numeric=(4,)) if rows else ""
 
 
-def _by_feature(found: list[Rotation]) -> dict[str, list[int]]:
-    starts: dict[str, list[int]] = {}
+def _by_feature(found: list[Rotation]) -> dict[str, list[str]]:
+    dims: dict[str, list[str]] = {}
     for rotation in found:
-        starts.setdefault(rotation.feature, []).append(rotation.start)
-    return starts
+        first, *_, last = rotation.dims
+        told = f"{first}–{last}" if _is_run(rotation.dims) else f"({', '.join(map(str, rotation.dims))})"
+        dims.setdefault(rotation.feature, []).append(told)
+    return dims
+
+
+def _is_run(dims: Sequence[int]) -> bool:
+    return list(dims) == list(range(dims[0], dims[0] + len(dims)))
+
+
+def _columns(dims: Sequence[int]) -> str:
+    """Dimensions as Python takes them from an array."""
+    return f"{dims[0]}:{dims[-1] + 1}" if _is_run(dims) else str(list(dims))
 
 
 def _campaigns(subject: Subject, shown: Mapping[str, SplitReader]) -> Iterator[str]:

@@ -12,13 +12,13 @@ from typing import Any
 
 from quickdraw.formats.lerobot.schema import BOOKKEEPING
 from quickdraw.report.cards.markdown import code, table, words
+from quickdraw.report.rotations import Rotation, rotations_of
 from quickdraw.report.subject import Subject
 
 MOST_ROWS = 150
-SCALED, PINNED = "z-scored", "unchanged: part of a rotation"
+SCALED, PINNED, TURNED = "z-scored", "unchanged", "unchanged: part of a rotation"
 CONSTANT = "constant in train: shifted to 0, not scaled"
 UNTOLD, UNVARIED = "", "constant"
-ROTATION = 6  # dimensions: two columns of three
 NOT_NUMBERS = ("video", "image", "string", "language")
 
 
@@ -33,14 +33,6 @@ class Dim:
     treatment: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """Six dimensions of a feature that are one rotation, the first of them at `start`."""
-
-    feature: str
-    start: int
-
-
 def vectors(info: Mapping[str, Any]) -> dict[str, int]:
     """The features that hold numbers, bookkeeping apart, and how many of them."""
     found = {name: told for name, told in info["features"].items() if told["dtype"] not in NOT_NUMBERS}
@@ -48,13 +40,10 @@ def vectors(info: Mapping[str, Any]) -> dict[str, int]:
 
 
 def rotations(subject: Subject) -> list[Rotation]:
-    """The rotations that statistics leave alone, in order; none are known of a dataset of others."""
+    """The 6D rotations that statistics leave alone, in order; none are known of a dataset of others."""
     features = {} if subject.trace is None else subject.trace.features
-    found = []
-    for name, told in features.items():
-        dims = sorted(told.identity_dims)
-        found += [Rotation(name, dims[first]) for first in range(0, len(dims) - ROTATION + 1, ROTATION)]
-    return found
+    found = [rotation for name, told in features.items() for rotation in rotations_of(name, told.names)]
+    return [rotation for rotation in found if set(rotation.dims) <= set(features[rotation.feature].identity_dims)]
 
 
 def dims_of(subject: Subject) -> list[Dim]:
@@ -62,6 +51,7 @@ def dims_of(subject: Subject) -> list[Dim]:
     first = next(iter(subject.splits.values()))
     reader = subject.splits.get("train", first)
     statistics = reader.statistics
+    turned = {(rotation.feature, dim) for rotation in rotations(subject) for dim in rotation.dims}
     dims = []
     for name, width in vectors(reader.info).items():
         told = None if subject.trace is None else subject.trace.features.get(name)
@@ -69,7 +59,9 @@ def dims_of(subject: Subject) -> list[Dim]:
         units = ("",) * width if told is None or len(told.unit) != width else told.unit
         constant = _constant(statistics.get(name, {}), width, ours=subject.trace is not None)
         untouched = (UNTOLD, UNVARIED) if subject.trace is None else (SCALED, CONSTANT)
-        treated = [PINNED if i in pinned else untouched[constant[i]] for i in range(width)]
+        treated = [
+            TURNED if (name, i) in turned else PINNED if i in pinned else untouched[constant[i]] for i in range(width)
+        ]
         names = _names(reader.info["features"][name].get("names"), width)
         dims += [Dim(name, i, names[i], units[i], treated[i]) for i in range(width)]
     return dims

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from quickdraw.errors import Fault, Refused
+from quickdraw.pipeline.places import CARD
+
 FENCE = re.compile(r"\A\s*---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)  # as the Hub finds it
 LICENSE, UNTOLD = "license", "unknown"
 OURS = ("pretty_name", "task_categories", "tags", "size_categories", "configs")
@@ -62,15 +65,18 @@ def _config(config: Config, first: bool) -> dict[str, Any]:
 def theirs(text: str) -> dict[str, Any]:
     """What a card's front matter tells beside what we write: a licence that was chosen, and any key that is not ours.
 
-    Empty where there is none that can be read.
+    Empty where there is none. Raises Refused where it cannot be read: a licence somebody chose must not be lost.
     """
     import yaml
 
-    found = FENCE.match(text)
+    found = FENCE.match(text.removeprefix("\ufeff"))
     try:
         document = yaml.safe_load(found[1]) if found else None
-    except (yaml.YAMLError, ValueError, RecursionError):  # a date of month 13 is a ValueError
-        document = None
+        yaml.safe_dump(document)  # what holds itself can be read, and is never written
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date of month 13 is a ValueError
+        words = " ".join(str(error).split())
+        expected = "YAML between its `---` lines; please mend it there, or move the file away"
+        raise Refused([Fault(CARD, "front matter", f"unreadable ({words})", expected)]) from error
     if not isinstance(document, dict):
         return {}
     chosen = {key: value for key, value in document.items() if isinstance(key, str) and key not in OURS}

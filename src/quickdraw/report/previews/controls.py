@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import cv2
 import numpy as np
@@ -14,7 +14,7 @@ from quickdraw.core.grid import Float64
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Rgb
 from quickdraw.report.previews.canvas import ASKED, FAINT, FIELD, INK, MEASURED, write
-from quickdraw.report.vectors import vectors_of, width_of
+from quickdraw.report.vectors import told_of, vectors_of, width_of
 
 ACTION, STATE = "action", "observation.state"
 STICK_AXES: Final = (("move_x", "move_y"), ("yaw", "height"))  # to the right, upwards
@@ -158,14 +158,13 @@ def _bars(split: SplitReader, feature: str, names: Sequence[str], values: Float6
     title = feature if feature == ACTION else f"{feature} (there is no action)"
     if many > MOST_BARS:
         title += f": the first {MOST_BARS} of {many}"
-    described: dict[str, Any] = split.statistics.get(feature) or {}
-    low, high = (_ends(described.get(end), shown, end) for end in ("min", "max"))
+    low, high = (_ends(told_of(split, feature, end), shown, end) for end in ("min", "max"))
     return Bars(title, tuple(names[:MOST_BARS]), shown, low, high)
 
 
-def _ends(stored: object, values: Float64, end: str) -> Float64:
+def _ends(stored: Float64, values: Float64, end: str) -> Float64:
     """The least or the most of each dimension: of the split, where its statistics tell, else of the episode."""
-    told = np.ravel(np.asarray(stored if stored is not None else [], np.float64))[: values.shape[1]]
+    told = stored[: values.shape[1]]
     if len(told) == values.shape[1] and np.isfinite(told).all():
         return told
     fill, reduce = (np.inf, np.min) if end == "min" else (-np.inf, np.max)

@@ -16,6 +16,7 @@ from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Colour, Rgb
 from quickdraw.report.previews.canvas import FAINT, INK, write
 from quickdraw.report.sheets.cube_sheet import MARK_RGB
+from quickdraw.report.vectors import width_of
 
 BLACK: Final[Colour] = (0, 0, 0)
 DOT_PX, SQUARE_PX = 3, 6
@@ -41,9 +42,14 @@ class Cubes:
         return [(colour, x, y, size, seen > 0) for colour, (x, y, size, seen) in measured if seen > 0 or x > 0 or y > 0]
 
 
+def has_cubes(split: SplitReader) -> bool:
+    """Whether a split has cubes as we measure them, and not somebody's own feature of that name."""
+    return width_of(split, CUBE.name) == CUBE.width and split.dimensions(CUBE.name) == CUBE.names
+
+
 def cubes_of(split: SplitReader, episode: int, cameras: Mapping[str, str]) -> Cubes | None:
     """The cubes of an episode; `cameras` are those of `VIEWS`. None where the split has no cubes, or no such camera."""
-    if CUBE.name not in split.info["features"]:
+    if not has_cubes(split):
         return None
     measured = split.array(CUBE.name, episode).reshape(-1, len(COLOURS), len(VIEWS), len(MEASURES))
     shown = {cameras[view]: measured[:, :, i] for i, view in enumerate(VIEWS) if cameras.get(view) in split.cameras}

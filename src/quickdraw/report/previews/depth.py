@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import cv2
 import numpy as np
@@ -14,6 +14,7 @@ from quickdraw.formats.lerobot.depth import MM_PER_UNIT
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Rgb
 from quickdraw.report.previews.canvas import write
+from quickdraw.report.vectors import told_of
 
 # Where the split's statistics tell no range [mm].
 NEAR_MM, FAR_MM = 100.0, 5000.0
@@ -73,8 +74,7 @@ def farthest_mm(split: SplitReader, camera: str) -> float:
 
 def _told_mm(split: SplitReader, camera: str, name: str) -> float:
     """A statistic of a depth camera [mm]; 0 where there is none."""
-    key = f"observation.images.{camera}"
-    described: dict[str, Any] = split.statistics.get(key) or {}
-    told = np.ravel(np.asarray(described.get(name, 0.0), np.float64))
+    key = split.key(camera)
+    told = told_of(split, key, name)
     unit_mm = MM_PER_UNIT.get(split.info["features"][key]["info"].get("depth_unit"), 1)
     return float(told[0]) * unit_mm if told.size and np.isfinite(told[0]) else 0.0

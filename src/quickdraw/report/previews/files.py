@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import cv2
 import numpy as np
 
-from quickdraw.formats.durable import aside, sync, write_aside
+from quickdraw.errors import VideoError
+from quickdraw.formats.durable import lay_aside, write_aside
 from quickdraw.report.drawing import Rgb
 from quickdraw.report.previews.canvas import paper, scaled, write
 from quickdraw.report.previews.preview import Preview
+from quickdraw.report.room import is_full
+from quickdraw.video.checksums import read_packets
 
 TILES, TILE_COLUMNS, TILE_WIDTH, TITLE_PX, TILE_GAP_PX = 12, 4, 640, 28, 10
+PIECE_BYTES: Final = 1 << 20
 PNG_LEVEL: Final = 6  # of 9; OpenCV's own is made for speed
 # Two threads, told, and nothing of the time or of ffmpeg's version: the same bytes wherever this ffmpeg runs. Colours
 # are those of HD, and say so; a keyframe a second lets a player jump.
@@ -32,23 +40,47 @@ def write_preview(preview: Preview, video: Path, sheet: Path, advance: Callable[
     """
     chosen = np.unique(np.linspace(0, preview.rows - 1, TILES).round().astype(int)).tolist()
     tiles = dict[int, Rgb]()
-    fresh = aside(video)
-    try:
-        writer = _writer(preview, fresh)
-        try:
+    # Not beside the film: where this is killed, what is left is where the machine clears up.
+    with TemporaryDirectory(prefix="quickdraw-preview-") as folder:
+        film = Path(folder) / "film.mp4"
+        with closing(_writer(preview, film)) as writer:
             for row, frame in enumerate(preview.frames):
-                writer.send(frame)
+                _send(writer, frame, film)
                 if row in chosen:
                     tiles[row] = _tile(frame)
                 advance(1)
-        finally:
-            writer.close()
-        sync(fresh)
-        write_aside(sheet, [_sheet(preview, tiles)])
-        fresh.replace(video)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+        _check(film, preview.rows)
+        with film.open("rb") as opened:
+            fresh = lay_aside(video, iter(lambda: opened.read(PIECE_BYTES), b""))
+        try:
+            write_aside(sheet, [_sheet(preview, tiles)])
+            fresh.replace(video)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+
+
+def _send(writer: Any, frame: Rgb, path: Path) -> None:
+    try:
+        writer.send(frame)
+    except OSError as error:  # a pipe that broke, and pages of ffmpeg's
+        raise _unwritten(path) from error
+
+
+def _check(path: Path, rows: int) -> None:
+    """Raise OSError where the film is not whole: ffmpeg does not say where it could not end a file."""
+    try:
+        whole = len(read_packets(path).pts) == rows
+    except VideoError as error:
+        raise _unwritten(path) from error
+    if not whole:
+        raise _unwritten(path)
+
+
+def _unwritten(path: Path) -> OSError:
+    if is_full(path.parent):
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path.parent))
+    return OSError("the film cannot be written: ffmpeg ended before it was done")
 
 
 def _writer(preview: Preview, path: Path) -> Any:
@@ -63,7 +95,7 @@ def _writer(preview: Preview, path: Path) -> Any:
         pix_fmt_out="yuv420p",
         quality=None,
         macro_block_size=2,
-        ffmpeg_log_level="error",
+        ffmpeg_log_level="fatal",
         output_params=[*ENCODING, "-g", str(preview.rate_hz)],
     )
     writer.send(None)

@@ -9,8 +9,6 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.drawing import Rgb
@@ -75,12 +73,13 @@ def preview_of(split: SplitReader, episode: int, cube_cameras: Mapping[str, str]
     """
     if not split.cameras:
         raise Refused([Fault(str(split.root), "cameras", "none", "at least one, to be shown")])
+    times_s = tuple(split.times_s(episode).tolist())  # first: decoders rely on the length it is checked against
     cameras = split.cameras[:MOST_CAMERAS]
     colours = {camera: depth_colours(split, camera) for camera in cameras if split.is_depth(camera)}
     shown = {camera: _pictures(split, episode, camera, colours.get(camera)) for camera in cameras}
     first = {camera: next(pictures) for camera, pictures in shown.items()}
     sizes = {camera: (picture.shape[1], picture.shape[0]) for camera, picture in first.items()}
-    still = _still(split, episode, sizes, cubes_of(split, episode, cube_cameras))
+    still = _still(split, episode, times_s, sizes=sizes, cubes=cubes_of(split, episode, cube_cameras))
     _draw_heads(still, split, colours)
     height, width = still.canvas.shape[:2]
     return Preview(width, height, split.rate_hz, still.times_s, _frames(still, first, shown))
@@ -93,7 +92,14 @@ def _pictures(split: SplitReader, episode: int, camera: str, colours: DepthColou
         yield from (colours.picture(depth_mm) for depth_mm in split.depth(episode, camera))
 
 
-def _still(split: SplitReader, episode: int, sizes: Mapping[str, tuple[int, int]], cubes: Cubes | None) -> _Still:
+def _still(
+    split: SplitReader,
+    episode: int,
+    times_s: tuple[float, ...],
+    *,
+    sizes: Mapping[str, tuple[int, int]],
+    cubes: Cubes | None,
+) -> _Still:
     panels = panels_of(split, episode)
     wanted = MARGIN_PX + CLOCK_PX + sum(panel.width for panel in panels) + (LEGEND_PX if cubes else 0)
     grid = grid_of(sizes, max(NARROWEST, wanted))
@@ -110,23 +116,13 @@ def _still(split: SplitReader, episode: int, sizes: Mapping[str, tuple[int, int]
     if cubes is not None:
         draw_legend(canvas[grid.height :], x, cubes)
     clock = Place(MARGIN_PX, grid.height, CLOCK_PX - 10, STRIP_PX)
-    times_s = _times_s(split, episode)
     _draw_names(clock.of(canvas), split, episode, len(times_s))
     return _Still(canvas, grid, tuple(placed), clock, cubes, times_s)
 
 
-def _times_s(split: SplitReader, episode: int) -> tuple[float, ...]:
-    times_s = split.array("timestamp", episode).astype(np.float64).ravel().tolist()
-    told = split.episodes[episode]["length"]
-    if len(times_s) != told:
-        raise Refused([Fault(f"{split.root}, episode {episode}", "rows", str(len(times_s)), f"{told}, its length")])
-    return tuple(times_s)
-
-
 def _draw_names(strip: Rgb, split: SplitReader, episode: int, rows: int) -> None:
     """Which episode this is, and what its task is."""
-    row = split.episodes[episode]
-    task = ", ".join(map(str, row.get("tasks") or []))
+    task = ", ".join(split.task_texts(episode))
     write(strip, f"{split.root.name}, episode {episode}", (0, 112), size=0.52, most_px=strip.shape[1])
     write(strip, task, (0, 134), size=0.45, colour=FAINT, most_px=strip.shape[1])
     write(strip, f"{rows} rows, {split.rate_hz} Hz", (0, 156), size=0.45, colour=FAINT)

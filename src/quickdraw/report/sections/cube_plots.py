@@ -48,7 +48,7 @@ def cube_plot(shown: Shown) -> Drawing:
     """A row of plots: the tracks in each view, and the timelines of all."""
     figure, grid = sheet(1, len(VIEWS) + 1, height_in=2.5)
     figure.set_layout_engine(None)
-    figure.subplots_adjust(left=0.05, right=0.99, top=0.9, bottom=0.17, wspace=0.36)
+    figure.subplots_adjust(left=0.05, right=0.99, top=0.9, bottom=0.17, wspace=0.44)
     *views, timelines = grid[0]
     for number, (view, axes) in enumerate(zip(VIEWS, views, strict=True)):
         _tracks(axes, shown, view, shown.measured[:, :, number])

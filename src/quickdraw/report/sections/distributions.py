@@ -22,6 +22,7 @@ FIRST: Final = ("observation.state", "action")
 # As many dimensions of one feature, and of all drawn together, as a person looks at.
 MOST_OF_FIRST, MOST_OF_OTHERS, MOST_PANELS = 40, 16, 90
 MOST_SPLITS: Final = len(SERIES)
+STATISTICS: Final = ("mean", "std", "q01", "q99")
 type Measured = dict[str, dict[str, Spread]]  # split -> feature -> spread
 type Ranges = dict[str, tuple[Float64, Float64]]
 
@@ -52,7 +53,9 @@ def distributions_section(subject: Subject) -> Section | None:
         if some:
             parts.append(panels(some, measured, ranges, name=name, splits=tuple(subject.splits)))
     if drawn:
-        parts.append(_dimensions(drawn, measured, reference_of(subject)))
+        parts.append(_statistics(drawn, measured[reference_of(subject)], reference_of(subject)))
+        if len(measured) > 1:
+            parts.append(_agreement(drawn, measured, reference_of(subject)))
     if rest:
         parts.append(_others(rest, reference_of(subject)))
     lead = (
@@ -131,57 +134,68 @@ def _list(scaling: Scaling, dims: npt.NDArray[np.bool_]) -> str:
     return ", ".join(np.array(names)[dims].tolist())
 
 
-def _dimensions(drawn: list[Scaling], measured: Measured, reference: str) -> Table:
-    """A row a dimension: what it is scaled by, and where the other splits lie relative to that."""
-    others = [split for split in measured if split != reference]
+def _statistics(drawn: list[Scaling], base: Mapping[str, Spread], reference: str) -> Table:
+    """A row a dimension: what it is scaled by."""
     columns = (
         Column("feature"), Column("dimension"), Column("unit"), Column("treatment"),
-        Column("mean", numeric=True), Column("std", numeric=True), Column("q01", numeric=True),
-        Column("q99", numeric=True),
-        *(
-            column
-            for split in others
-            for column in (
-                Column(f"{split}: mean off by", "std", numeric=True),
-                Column(f"{split}: outside", "%", numeric=True),
-            )
-        ),
+        *(Column(name, numeric=True) for name in STATISTICS),
     )  # fmt: skip
-    rows = [
-        _row(scaling, dim, [measured[split].get(scaling.feature) for split in others], measured[reference])
-        for scaling in drawn
-        for dim in range(len(scaling.names))
-    ]
+    rows = []
+    for scaling in drawn:
+        for dim, name in enumerate(scaling.names):
+            cells = [Cell(scaling.feature), Cell(name), Cell(scaling.units[dim])]
+            cells.append(Cell(_treatment(scaling, base[scaling.feature], dim)))
+            rows.append((*cells, *(_number(float(scaling.values[told][dim])) for told in STATISTICS)))
     caption = (
-        f"Dimensions, and the statistics in use. For each other split: how far its mean is from that of {reference}, "
-        f"in {reference}'s own standard deviations, and the share of its rows outside the range of {reference}."
+        f"What each dimension is scaled by: the statistics in use, of {reference}, in its own unit. Identity is with "
+        "statistics that let every normaliser leave a dimension as it is."
     )
     return Table("dimensions", caption, columns, tuple(rows), sortable=True)
 
 
-def _row(
-    scaling: Scaling, dim: int, others: Sequence[Spread | None], reference: Mapping[str, Spread]
-) -> tuple[Cell, ...]:
-    base = reference[scaling.feature]
-    constant = base.extent.low[dim] == base.extent.high[dim]
-    unknown = base.extent.finite[dim] == 0
-    treatment = (
-        "identity" if dim in scaling.identity else "no value" if unknown else "constant" if constant else "scaled"
+def _treatment(scaling: Scaling, base: Spread, dim: int) -> str:
+    if dim in scaling.identity:
+        return "identity"
+    if not base.extent.finite[dim]:
+        return "no value"
+    return "constant" if base.extent.low[dim] == base.extent.high[dim] else "scaled"
+
+
+def _agreement(drawn: list[Scaling], measured: Measured, reference: str) -> Table:
+    """A row a dimension: where the other splits lie relative to train."""
+    others = [split for split in measured if split != reference]
+    columns = [Column("feature"), Column("dimension")]
+    for split in others:
+        columns += [Column(f"{split}: mean off by", "std", numeric=True)]
+        columns += [Column(f"{split}: outside", "%", numeric=True)]
+    rows = [
+        (
+            Cell(scaling.feature),
+            Cell(name),
+            *(
+                cell
+                for split in others
+                for cell in _apart(measured[split].get(scaling.feature), measured[reference][scaling.feature], dim)
+            ),
+        )
+        for scaling in drawn
+        for dim, name in enumerate(scaling.names)
+    ]
+    caption = (
+        f"How far each split's mean is from that of {reference}, in {reference}'s own standard deviations, and the "
+        f"share of its rows outside the range of {reference}. Marked: more than 1 std, more than 10 %."
     )
-    cells = [Cell(scaling.feature), Cell(scaling.names[dim]), Cell(scaling.units[dim]), Cell(treatment)]
-    cells += [_number(float(scaling.values[name][dim])) for name in ("mean", "std", "q01", "q99")]
-    for spread in others:
-        if spread is None or not spread.extent.finite[dim] or unknown:
-            cells += [Cell("–"), Cell("–")]
-            continue
-        std = float(base.std[dim])
-        off = (float(spread.extent.mean[dim]) - float(base.extent.mean[dim])) / std if std else float("nan")
-        share = float(spread.outside[dim]) / float(spread.extent.finite[dim])
-        cells += [
-            Cell(f"{off:+.2f}", off, abs(off) > 1) if np.isfinite(off) else Cell("–"),
-            Cell(f"{100 * share:.1f}", share, share > 0.1),
-        ]
-    return tuple(cells)
+    return Table("agreement", caption, tuple(columns), tuple(rows), sortable=True)
+
+
+def _apart(spread: Spread | None, base: Spread, dim: int) -> tuple[Cell, Cell]:
+    if spread is None or not spread.extent.finite[dim] or not base.extent.finite[dim]:
+        return Cell("–"), Cell("–")
+    std = float(base.std[dim])
+    off = (float(spread.extent.mean[dim]) - float(base.extent.mean[dim])) / std if std else float("nan")
+    share = float(spread.outside[dim]) / float(spread.extent.finite[dim])
+    shown = Cell(f"{off:+.2f}", off, abs(off) > 1) if np.isfinite(off) else Cell("–")
+    return shown, Cell(f"{100 * share:.1f}", share, share > 0.1)
 
 
 def _number(value: float) -> Cell:

@@ -10,10 +10,9 @@ from quickdraw.report.sections.cells import NOTHING, amount, count, percent, tab
 from quickdraw.report.subject import Subject, TracedEpisode
 
 MS = 1e3
-LONGEST = 3  # runs of a split that are marked
 MOVED = (
-    " Moved is how far the sample was at most that resampling took of any stream; past bound is the share of rows that "
-    "lie beyond the bound of their stream, of the stream with most of them."
+    " Moved is the farthest that a sample lies from its row's time, and in which stream; past bound is the share of "
+    "rows whose sample lies beyond the bound, in the stream that has most of them."
 )
 
 
@@ -32,7 +31,7 @@ def episodes_section(subject: Subject) -> Section | None:
     """Of every dataset; of others' with less in it."""
     tables = [_table(subject, split) for split in subject.splits]
     moved = any(column.name == "moved" for each in tables for column in each.columns)
-    lead = "Each table is sorted by a click on a head. The longest runs of a split are marked."
+    lead = "Where each comes from and how long it is. A click on a column's head sorts a table."
     return Section("episodes", "Episodes", lead + (MOVED if moved else ""), tuple(tables))
 
 
@@ -64,11 +63,10 @@ def _table(subject: Subject, split: str) -> Table:
     if moved:
         columns += [Column("moved", "ms", True), Column("stream"), Column("past bound", "%", True)]
     columns += [*([Column("cubes")] if cubes else []), *([Column("task")] if tasks else [])]
-    longest = set(sorted(line.rows for line in lines)[-LONGEST:]) if len(lines) > LONGEST else set()
     rows = []
     for line in lines:
         cells = [count(line.number), *(_names(line) if known else ())]
-        cells += [count(line.rows, mark=line.rows in longest), amount(line.seconds, 2)]
+        cells += [count(line.rows), amount(line.seconds, 2)]
         cells += [*(_moved(line) if moved else ()), *([_cubes(line)] if cubes else ())]
         rows.append((*cells, *([Cell(line.tasks)] if tasks else ())))
     palette = subject.trace.palette.get(split) if subject.trace else None

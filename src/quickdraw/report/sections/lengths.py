@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_BARS = 300
 POINTS = 300
+LEGEND_COLUMNS = 6
 
 
 def lengths_section(subject: Subject) -> Section | None:
@@ -102,7 +103,7 @@ def _bars(lengths: Mapping[str, Int64], rate_hz: int, trace: Trace | None) -> Dr
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlim(1 - 0.7 * scale, len(order) + 0.7 * scale)
     axes.set_ylim(0, 1.12 * rows.max() / rate_hz)
-    axes.legend(fontsize=8, loc="upper right")
+    figure.legend(fontsize=8, loc="outside upper left", ncols=LEGEND_COLUMNS)
     every = f" About every {scale:.0f}th of {len(order):,} is drawn." if scale > 1 else ""
     caption = f"Length of every episode of the pool, coloured by split.{every}"
     alt = "; ".join(f"{n}: {len(lengths[n]):,} episodes, {lengths[n].max() / rate_hz:.1f} s the longest" for n in pool)
@@ -126,15 +127,15 @@ def _horizons(lengths: Mapping[str, Int64], rate_hz: int) -> Drawing:
     plain_numbers(axes)
     axes.set_xlim(0, longest * 1.02 + 1)
     axes.set_xlabel(f"horizon: rows of a window ({rate_hz} are a second)")
-    axes.set_ylabel("training windows")
+    axes.set_ylabel("windows")
     seconds = axes.secondary_xaxis("top", functions=(_divided_by(rate_hz), _divided_by(1 / rate_hz)))
     seconds.set_xlabel("horizon [s]", fontsize=8, color=FAINT)
     seconds.tick_params(labelsize=8, labelcolor=FAINT, color=LINE)
     seconds.spines["top"].set_color(LINE)
-    axes.legend(fontsize=8, loc="upper right")
+    figure.legend(fontsize=8, loc="outside upper left", ncols=LEGEND_COLUMNS)
     caption = (
-        "How many windows of so many rows lie inside an episode, a line a split; it ends where the longest episode "
-        f"does. A loader that takes 8 past and 64 future rows has those at {WINDOW}."
+        "How many windows of so many rows a split has, each inside one episode; a line ends where its longest episode "
+        f"does. A loader that takes 8 past and 64 future rows sees the number at {WINDOW}."
     )
     alt = "; ".join(f"{name}: {_at_window(rows):,} windows of {WINDOW} rows" for name, rows in lengths.items())
     return drawing(figure, name="horizons", caption=caption, alt=f"Windows against horizon. {alt}.")

@@ -132,7 +132,7 @@ def _told(rotation: Rotation, measured: dict[str, Attitude], reference: str) -> 
     return (
         f"{rotation.name} in {split}, over all {found.sound} rows: the {_axis(rotation)} (third column) stays "
         f"{tilts} from {_down(rotation)}, std {_short(std)}°; {whose} azimuth covers "
-        f"{found.azimuth_range_deg:.1f}°. Singular values of the centred 6D cloud, by the first: "
+        f"{found.azimuth_range_deg:.1f}°. Singular values of the centred 6D cloud, relative to the first: "
         f"[{_singular_values(found)}]; a turn about one axis alone fills two of the six. A rotation about the vertical "
         f"alone, R = Rz(θ) R0, would be off by {_short(mean)}° on average, {_short(most)}° at most."
     )
@@ -145,6 +145,8 @@ def _short(value: float) -> str:
 
 def _singular_values(found: Attitude) -> str:
     told = [_short(value) for value in found.singular.tolist() if value >= LEAST]
+    if not told:
+        return f"all {_short(0)}"
     return ", ".join([*told, f"others {_short(0)}"] if len(told) < len(found.singular) else told)
 
 
@@ -169,7 +171,8 @@ def _drawn(rotation: Rotation, measured: dict[str, Attitude], splits: tuple[str,
     figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize=TEXT_PT)
     caption = (
         f"{rotation.name}: angle of the {_axis(rotation)} from {_down(rotation)}, azimuth of the {heading} (0 along x, "
-        f"90 along y), and the singular values of the centred 6D cloud by the first, those below {LEAST} at it."
+        "90 along y), and the singular values of the centred 6D cloud relative to the first, none drawn below "
+        f"{LEAST}."
     )
     alt = f"Tilt, azimuth and singular values of {rotation.name} in {', '.join(measured)}."
     name = f"orientation-{rotation.feature}-{rotation.name}"
@@ -219,8 +222,8 @@ def _singular(axes: Axes, measured: dict[str, Attitude], splits: tuple[str, ...]
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(numbers)
-    axes.set_xlabel("singular value, by number")
-    axes.set_ylabel("by the first")
+    axes.set_xlabel("singular value")
+    axes.set_ylabel("relative to the first")
     axes.axhline(1, color=LINE, linewidth=0.8)
 
 
@@ -228,9 +231,9 @@ def _table(rotation: Rotation, measured: dict[str, Attitude]) -> Table:
     columns = (
         Column("split"), Column("rows", numeric=True),
         *(Column(f"tilt, {name}", "deg", numeric=True) for name in ("least", "most", "mean", "std")),
-        Column("azimuth range", "deg", numeric=True), Column("singular values, by the first"),
+        Column("azimuth range", "deg", numeric=True), Column("singular values, relative to the first"),
         Column("yaw alone off, mean", "deg", numeric=True), Column("yaw alone off, most", "deg", numeric=True),
-        Column("off orthonormal", numeric=True),
+        Column("worst error of unit length or right angle", numeric=True),
     )  # fmt: skip
     rows = []
     for split, found in measured.items():

@@ -23,13 +23,14 @@ LEAST = 1e-2  # a difference below this is drawn there: the scale is logarithmic
 def proof_section(subject: Subject) -> Section | None:
     """Of every dataset."""
     report = subject.checked
-    parts: list[Part] = [*_alarms(report), _checks(report)]
+    parts: list[Part] = list(_alarms(report))
     if report.findings:
         parts.append(_findings(report))
     if report.skipped:
         parts.append(_skipped(report))
     if report.curves:
         parts += [_drawing(subject, report.curves), _curves(report.curves)]
+    parts.append(_checks(report))
     parts += [Words(text) for text in _unproved(subject)]
     return Section("proof", "What was checked", _lead(report), tuple(parts))
 
@@ -41,7 +42,7 @@ def _lead(report: Report) -> str:
     if not found and any(curve.verdict == "shifted" for curve in report.curves):
         verdict = "nothing is wrong but the shift curves"
     pixels = "" if report.pictures else ", no picture decoded"
-    return f"{len(report.checks)} checks looked {looked:,} times at {report.files:,} files{pixels}: {verdict}."
+    return f"{len(report.checks)} checks of {looked:,} things in {report.files:,} files{pixels}: {verdict}."
 
 
 def _alarms(report: Report) -> Iterator[Words]:
@@ -98,9 +99,9 @@ def _curves(curves: Sequence[Curve]) -> Table:
     )
     rows = [_row(curve) for curve in curves]
     caption = (
-        "Mean squared difference of luma to the raw pictures, of 24 x 32 fields of a picture; of the other cameras the "
-        "nearest one's raw pictures. Aligned: least at 0, or as small there as "
-        "anywhere. Flat: a still scene, which proves nothing."
+        "Mean squared difference of brightness (0 to 255) from the raw pictures, both shrunk to 24 x 32: at the row's "
+        "own time, a row off, and from the most similar other camera. Aligned: least at 0. Flat: a still scene, which "
+        "proves nothing."
     )
     return table("shift-curves", caption, columns, rows, sortable=True)
 
@@ -147,8 +148,8 @@ def _drawing(subject: Subject, curves: Sequence[Curve]) -> Drawing:
     figure.legend(handles, names, loc="outside lower center", ncols=min(6, max(1, len(names))), fontsize=8)
     left = f" {len(shown)} of {len(by_camera)} cameras." if len(by_camera) > len(shown) else ""
     caption = (
-        "Each line is the liveliest seconds of a split's longest episode, held against its raw file so many rows "
-        f"earlier and later. Where rows and pictures belong together it is least at 0.{left}"
+        "Each line is the liveliest seconds of a split's longest episode, held against the raw video so many rows "
+        f"earlier or later. Pictures that belong to their rows make a sharp dip at 0.{left}"
     )
     verdicts = Counter(curve.verdict for curve in curves)
     told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))

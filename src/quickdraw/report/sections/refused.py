@@ -32,7 +32,7 @@ def refused_section(subject: Subject) -> Section | None:
 
 def _lead(trace: Trace) -> str:
     counts = (
-        (len(trace.refused_runs), "refused for what is wrong with it", "refused for what is wrong with them"),
+        (len(trace.refused_runs), "run refused for what is wrong with it", "runs refused for what is wrong with them"),
         (len(trace.excluded_runs), "run excluded by name", "runs excluded by name"),
         (len(trace.excluded_campaigns), "whole folder excluded by name", "whole folders excluded by name"),
         (len(trace.ignored), "folder ignored", "folders ignored"),
@@ -43,8 +43,12 @@ def _lead(trace: Trace) -> str:
 
 def _refused(trace: Trace) -> Table:
     """A line a reason."""
-    rows = [(Cell(run), Cell(reason)) for run, reasons in sorted(trace.refused_runs.items()) for reason in reasons]
-    caption = f"Why {len(trace.refused_runs):,} refused runs are not in the dataset, a line a reason."
+    rows = [
+        (Cell(run), Cell(reason.removeprefix(f"{run}: ").replace(f"{run}/", "")))
+        for run, reasons in sorted(trace.refused_runs.items())
+        for reason in reasons
+    ]
+    caption = "Every fault of every refused run."
     return table("refused-runs", caption, (Column("run"), Column("why")), rows, sortable=True)
 
 

@@ -55,7 +55,7 @@ def _of_split(name: str, split: SplitReader) -> list[Part]:
             said.append(Words(f"{name}, episode {episode}, {camera}: {_problem(error)}.", warning=True))
             continue
         strips.append(strip)
-        told.append(words)
+        told += words
     if len(split.cameras) > MOST_CAMERAS:
         said.append(Words(f"{name}: not shown: {', '.join(split.cameras[MOST_CAMERAS:])}."))
     if not strips:
@@ -65,7 +65,7 @@ def _of_split(name: str, split: SplitReader) -> list[Part]:
     coded = cv2.imencode(".webp", np.ascontiguousarray(image[..., ::-1]), [cv2.IMWRITE_WEBP_QUALITY, QUALITY])[1]
     caption = (
         f"{name}, episode {episode}, {lengths[episode]} rows, {lengths[episode] / split.rate_hz:.1f} s; frames at "
-        f"{', '.join(f'{each:.2f}' for each in at_s)} s. From the top: {'; '.join(told)}."
+        f"{', '.join(f'{each:.2f}' for each in at_s)} s.{''.join(f' {words}.' for words in told)}"
     )
     alt = f"{len(rows)} frames of each of {len(strips)} cameras, evenly over episode {episode} of {name}."
     return [*said, Photograph(f"frames-{name}", caption, alt, coded.tobytes(), "image/webp")]
@@ -77,22 +77,22 @@ def _problem(error: VideoError | Refused) -> str:
     return "; ".join(f"found {each.found}, expected {each.expected}" for each in told)
 
 
-def _strip(split: SplitReader, episode: int, camera: str, rows: list[int]) -> tuple[Rgb, str]:
-    """A camera's frames beside one another under a line that names it, and its words in the caption."""
+def _strip(split: SplitReader, episode: int, camera: str, rows: list[int]) -> tuple[Rgb, list[str]]:
+    """A camera's frames beside one another under a line that names it, and what the caption says of it beyond that."""
     pictures: list[npt.NDArray[Any]] = [picture for _, picture in split.pictures_at(episode, camera, rows)]
     height, width = pictures[0].shape[:2]
     line = _paper(TEXT_PX, len(rows))
     size = f"{camera}, {width} x {height}"
     if not split.is_depth(camera):
         _write(line, size, 2)
-        return np.concatenate([line, _beside([_fitted(each, cv2.INTER_AREA) for each in pictures])]), size
+        return np.concatenate([line, _beside([_fitted(each, cv2.INTER_AREA) for each in pictures])]), []
     scale = scale_of(pictures)
     _draw_scale(line, scale, 14 + _write(line, f"{size}, depth", 2))
     words = (
         f"{size}, depth from {scale.near_mm} mm, bright, to {scale.far_mm} mm, dark, and grey where nothing is known"
     )
     tiles = [_fitted(scale.picture(each), cv2.INTER_NEAREST) for each in pictures]
-    return np.concatenate([line, _beside(tiles)]), words
+    return np.concatenate([line, _beside(tiles)]), [words]
 
 
 def _times(at_s: list[float]) -> Rgb:

@@ -10,11 +10,11 @@ import numpy as np
 
 from quickdraw.core.grid import Float64
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.report.rotations import rotations_of
 from quickdraw.report.vectors import vectors_of, width_of
 
 AXES: Final = ("x", "y", "z")
 METRES: Final = {"mm": 0.001, "m": 1.0}
-ROTATION: Final = tuple(f"rot6_{i}" for i in range(6))
 FAMILIAR: Final = {"ee": "end_effector"}
 
 
@@ -48,10 +48,10 @@ def poses_of(split: SplitReader) -> tuple[Pose, ...]:
 
 
 def _poses(feature: str, dimensions: tuple[str, ...]) -> Iterator[Pose]:
-    for prefix in dict.fromkeys(name.removesuffix(ROTATION[0]) for name in dimensions if name.endswith(ROTATION[0])):
+    for rotation in rotations_of(feature, dimensions):
         for unit, metres in METRES.items():
-            wanted = [f"{prefix}{axis}_{unit}" for axis in AXES] + [prefix + rotation for rotation in ROTATION]
-            if set(wanted) <= set(dimensions):
-                name = prefix.rstrip("._") or feature.removeprefix("observation.")
-                columns = tuple(dimensions.index(each) for each in wanted)
+            position = [f"{rotation.prefix}{axis}_{unit}" for axis in AXES]
+            if set(position) <= set(dimensions):
+                name = rotation.prefix.rstrip("._") or feature.removeprefix("observation.")
+                columns = (*(dimensions.index(each) for each in position), *rotation.dims)
                 yield Pose(FAMILIAR.get(name, name), feature, columns, metres)

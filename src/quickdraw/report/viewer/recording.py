@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from quickdraw.errors import COMMAND_LINE, Fault
 from quickdraw.formats.durable import aside, sync
+from quickdraw.report.room import is_full
 from quickdraw.report.viewer.layout import layout_of
 from quickdraw.report.viewer.rows import Shown, record_episode
 
@@ -51,9 +53,12 @@ def save_recording(shown: Shown, path: Path, advance: Callable[[int], None]) -> 
         stream.disconnect()  # ends the file
         sync(fresh)
         fresh.replace(path)
-    except BaseException:
+    except BaseException as error:
+        no_room = isinstance(error, RuntimeError) and is_full(path.parent)  # Rerun has no error of its own for it
         stream.disconnect()
         fresh.unlink(missing_ok=True)
+        if no_room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
         raise
 
 
@@ -82,4 +87,4 @@ def _stream(shown: Shown) -> rr.RecordingStream:
     import rerun as rr
 
     # Told, so that the same episode has the same name each time, and nothing of when or where it was recorded.
-    return rr.RecordingStream(APPLICATION, recording_id=f"{shown.name}_{shown.episode}", send_properties=False)
+    return rr.RecordingStream(APPLICATION, recording_id=shown.title, send_properties=False)

@@ -20,7 +20,7 @@ from quickdraw.core.grid import Float64
 from quickdraw.errors import VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.pipeline.places import CLIP_PLACE
-from quickdraw.report.previews.cubes import Cubes, cubes_of
+from quickdraw.report.previews.cubes import Cubes, cubes_of, has_cubes
 from quickdraw.report.previews.depth import farthest_mm
 from quickdraw.report.sheets.cube_sheet import MARK_RGB
 from quickdraw.report.vectors import vectors_of, width_of
@@ -45,10 +45,16 @@ class Shown:
     cameras: Mapping[str, str]
 
     @property
+    def title(self) -> str:
+        """Its name, also where a folder's name is no text."""
+        return f"{self.name}, episode {self.episode}".encode(errors="backslashreplace").decode()
+
+    @property
     def features(self) -> tuple[str, ...]:
         """The vectors that are drawn as curves: action and state first."""
         found = [name for name in self.split.info["features"] if width_of(self.split, name)]
-        plotted = [name for name in found if name not in (*BOOKKEEPING, CUBE.name)]
+        drawn = (*BOOKKEEPING, CUBE.name) if has_cubes(self.split) else BOOKKEEPING
+        plotted = [name for name in found if name not in drawn]
         return tuple(sorted(plotted, key=lambda name: (name != "action", name != "observation.state")))
 
     @property
@@ -74,10 +80,9 @@ def record_episode(stream: rr.RecordingStream, shown: Shown, advance: Callable[[
     import rerun as rr
 
     split, episode = shown.split, shown.episode
-    stream.send_recording_name(f"{shown.name}, episode {episode}")
+    stream.send_recording_name(shown.title)
     stream.log("about", rr.TextDocument(_about(shown), media_type="text/markdown"), static=True, strict=True)
-    times_s = split.array("timestamp", episode).astype(np.float64).ravel()
-    record = _Rows(stream, times_s)
+    record = _Rows(stream, split.times_s(episode))
     for camera in split.cameras:
         (_record_depth if split.is_depth(camera) else _record_film)(record, shown, camera)
         advance(1)
@@ -135,9 +140,11 @@ def _read_film(path: Path) -> tuple[rr.AssetVideo, Any]:
     """A file as it is, and the times [ns] of all its pictures in the order they are shown in."""
     import rerun as rr
 
-    film = rr.AssetVideo(contents=path.read_bytes(), media_type="video/mp4")
     try:
+        film = rr.AssetVideo(contents=path.read_bytes(), media_type="video/mp4")
         return film, film.read_frame_timestamps_nanos()
+    except OSError as error:
+        raise VideoError(str(path), f"unreadable ({error.strerror})", "a playable video file") from error
     except RuntimeError as error:
         raise VideoError(str(path), f"unreadable ({error})", "a playable video file") from error
 
@@ -170,7 +177,7 @@ def _record_cubes(record: _Rows, split: SplitReader, cubes: Cubes) -> None:
     import rerun as rr
 
     for camera in cubes.by_camera:
-        height, width = split.info["features"][f"observation.images.{camera}"]["shape"][:2]
+        height, width = split.info["features"][split.key(camera)]["shape"][:2]
         states = [cubes.states(camera, row) for row in range(len(record.times_s))]
         for colour in cubes.palette:
             for seen, suffix in ((True, "seen"), (False, "held")):
@@ -212,10 +219,10 @@ def _record_pose(record: _Rows, pose: Pose, xyz_m: Float64, rotation: Float64) -
 
 
 def _about(shown: Shown) -> str:
-    row = shown.split.episodes[shown.episode]
-    tasks = ", ".join(map(str, row.get("tasks") or []))
+    rows = shown.split.length(shown.episode)
+    tasks = ", ".join(shown.split.task_texts(shown.episode))
     return (
-        f"# {shown.name}, episode {shown.episode}\n\ntask: {tasks}\n\n"
-        f"{row['length']} rows at {shown.split.rate_hz} Hz\n\n"
+        f"# {shown.title}\n\ntask: {tasks}\n\n"
+        f"{rows} rows at {shown.split.rate_hz} Hz\n\n"
         "Cubes: a point where one is seen, a box where it is held where it was last seen. Positions in metres.\n"
     )

@@ -6,7 +6,7 @@ import pytest
 
 from quickdraw.errors import VideoError
 from quickdraw.video.decoding import as_rgb, pictures
-from quickdraw.video.glances import pictures_by_time
+from quickdraw.video.seeking import pictures_by_time
 
 WAYS = {
     "as ours": ("-c:v", "libx264", "-g", "5", "-bf", "0"),
@@ -19,7 +19,7 @@ WAYS = {
 @pytest.fixture(scope="module", params=WAYS)
 def film(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """60 pictures whose brightness tells their number, at 30 Hz."""
-    path = tmp_path_factory.mktemp("glances") / "film.mp4"
+    path = tmp_path_factory.mktemp("by_time") / "film.mp4"
     writer = imageio_ffmpeg.write_frames(
         path, (64, 48), fps=30, codec=None, pix_fmt_out="yuv420p", output_params=[*WAYS[request.param], "-threads", "1"]
     )

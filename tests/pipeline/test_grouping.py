@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quickdraw.errors import Fault, Refused, Words
-from quickdraw.pipeline.alike import OTHERS, entries, told_once
+from quickdraw.pipeline.grouping import OTHERS, entries, told_once
 from quickdraw.pipeline.refusals import EVERY, fault_lines, show
 
 
