@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -170,3 +176,72 @@ def test_both_commands_are_cheap_to_name() -> None:
     code = f"import sys, quickdraw.cli.preview, quickdraw.cli.view; print({heavy} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "set()\n"
+
+
+def change_table(split: Path, kind: str, name: str, values: list[Any]) -> None:
+    (path,) = split.glob(f"{kind}/*/*.parquet")
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(values)), path)
+
+
+def damage_data(split: Path) -> None:
+    (path,) = split.glob("data/*/*.parquet")
+    path.write_bytes(path.read_bytes()[:300])
+
+
+def damage_films(split: Path) -> None:
+    for path in split.glob("videos/*/*/*.mp4"):
+        path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda split: change_table(split, "meta/episodes", "length", [1]), "rows: found 2, expected 1, its length"),
+        (lambda split: change_table(split, "meta/episodes", "length", [None]), "found length None of episode 0"),
+        (lambda split: change_table(split, "data", "timestamp", [0.0, None]), "timestamp: found no number"),
+        (damage_data, "data files: found unreadable"),
+        (lambda split: shutil.rmtree(split / "data"), "there are none"),
+        (damage_films, "a playable video file"),
+    ],
+)
+@pytest.mark.parametrize("command", ["preview", "view"])
+def test_what_is_damaged_is_refused_in_words(
+    command: str, damage: Callable[[Path], object], words: str, dataset: Path, tmp_path: Path
+) -> None:
+    if command == "view":
+        pytest.importorskip("rerun", reason="an extra: pip install 'quickdraw[viz]'")
+    shutil.copytree(dataset / "val", tmp_path / "copy" / "val")
+    damage(tmp_path / "copy" / "val")
+    out = tmp_path / "out"
+    answer = Answer(
+        command, tmp_path / "copy", *(("--out", out) if command == "preview" else ("--save", out / "a.rrd"))
+    )
+    assert (answer.code, answer.files) == (2, [])
+    assert words in answer.said
+    assert not out.exists() or list(out.iterdir()) == []
+
+
+def test_a_dataset_whose_folder_is_no_text_is_shown(dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("rerun", reason="an extra: pip install 'quickdraw[viz]'")
+    folder = tmp_path / os.fsdecode(b"b\xff")
+    shutil.copytree(dataset / "val", folder / "val")
+    assert Answer("view", folder, "--save", tmp_path / "a.rrd").code == 0
+    assert (tmp_path / "a.rrd").stat().st_size > 1000
+
+
+def test_a_disk_that_is_full_is_said_and_holds_no_half_of_a_recording(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rerun", reason="an extra: pip install 'quickdraw[viz]'")
+    from quickdraw.report.viewer import recording
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("Failed to encode LogMsg")
+
+    monkeypatch.setattr(recording, "record_episode", fail)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    answer = Answer("view", dataset, "--save", tmp_path / "a.rrd")
+    assert answer.code == 1
+    assert os.strerror(errno.ENOSPC) in answer.said
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from quickdraw.errors import Refused
+from quickdraw.hub import cargo
 from quickdraw.hub.cargo import Item, cargo_of
 from quickdraw.hub.push import Options, Pushed, push
 from quickdraw.hub.repository import _operation
@@ -266,9 +267,7 @@ def test_a_file_whose_content_alone_changed_is_found_before_anything_is_sent(hub
 def test_what_changes_while_it_is_pushed_is_not_sent(
     vanished: bool, hub: Any, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quickdraw.hub import push as pushing
-
-    check = pushing.changed
+    check = cargo.changed
 
     def checked_then_changed(*arguments: Any) -> Any:
         yield from check(*arguments)
@@ -277,7 +276,7 @@ def test_what_changes_while_it_is_pushed_is_not_sent(
         if vanished:
             (small / "summary.json").unlink()
 
-    monkeypatch.setattr(pushing, "changed", checked_then_changed)
+    monkeypatch.setattr("quickdraw.hub.push.changed", checked_then_changed)
     with pytest.raises(Refused, match=r"summary\.json: content: found a file that was changed since"):
         pushed(small)
     assert "summary.json" not in hub.repos[NAME].files
@@ -534,6 +533,7 @@ def test_the_client_takes_a_known_digest_and_reads_no_file_for_it(small: Path, m
     [item] = [one for place, one in cargo_of(small, NAME, media=False).items.items() if place == "summary.json"]
     assert CommitOperationAdd(item.place, item.content).upload_info.sha256.hex() == item.sha256
     monkeypatch.setattr("huggingface_hub._commit_api.sha_fileobj", None, raising=False)
+    monkeypatch.setattr("quickdraw.hub.repository.SMALL", 0)
     given = Item("summary.json", small / "summary.json", item.bytes, "0" * 64)
     assert _operation(given).upload_info.sha256 == bytes(32)
 

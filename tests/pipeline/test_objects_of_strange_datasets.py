@@ -159,7 +159,7 @@ def no_shape(dataset: Path) -> str:
     info = json.loads(path.read_text())
     del info["features"]["observation.images.scene_left"]["shape"]
     path.write_text(json.dumps(info))
-    return r"metadata: found malformed \(KeyError\('shape'\)\)"
+    return r"scene_left\.shape: found nothing"
 
 
 def picture_first(dataset: Path) -> str:

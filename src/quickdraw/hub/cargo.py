@@ -33,21 +33,9 @@ class Item:
     bytes: int
     sha256: str
 
-    def read(self) -> bytes:
-        """Its content. Raises Refused where that is no more what its digest says."""
-        if isinstance(self.content, bytes):
-            return self.content
-        try:
-            content = self.content.read_bytes()
-        except OSError:
-            content = b""
-        if len(content) != self.bytes or hashlib.sha256(content).hexdigest() != self.sha256:
-            raise Refused([Fault(self.place, "content", CHANGED, WHOLE, path=str(self.content))])
-        return content
-
     def blob_id(self) -> str:
-        """The name git gives to its content. Raises Refused as `read`."""
-        content = self.read()
+        """The name git gives to its content. Raises Refused as `content_of`."""
+        content = content_of(self)
         return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -67,6 +55,19 @@ class Cargo:
 def item_of(place: str, content: bytes) -> Item:
     """A file that is made here."""
     return Item(place, content, len(content), hashlib.sha256(content).hexdigest())
+
+
+def content_of(item: Item) -> bytes:
+    """The content of a file. Raises Refused where that is no more what its digest says."""
+    if isinstance(item.content, bytes):
+        return item.content
+    try:
+        content = item.content.read_bytes()
+    except OSError:
+        content = b""
+    if len(content) != item.bytes or hashlib.sha256(content).hexdigest() != item.sha256:
+        raise Refused([Fault(item.place, "content", CHANGED, WHOLE, path=str(item.content))])
+    return content
 
 
 def cargo_of(dataset: Path, address: str, media: bool) -> Cargo:

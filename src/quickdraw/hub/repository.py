@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import quickdraw
 from quickdraw.errors import Fault, Refused
-from quickdraw.hub.cargo import Item, inventory_in
+from quickdraw.hub.cargo import Item, content_of, inventory_in
 from quickdraw.hub.plan import Held, There
 from quickdraw.pipeline.places import INVENTORY
 
@@ -247,7 +247,7 @@ def _operation(item: Item) -> CommitOperationAdd:
     from huggingface_hub import CommitOperationAdd
 
     # What was checked is what is sent: a small file as it is read here, of a large one the Hub compares the digest.
-    operation = CommitOperationAdd(item.place, item.read() if item.bytes <= SMALL else item.content)
+    operation = CommitOperationAdd(item.place, content_of(item) if item.bytes <= SMALL else item.content)
     operation.upload_info.sha256 = bytes.fromhex(item.sha256)
     return operation
 

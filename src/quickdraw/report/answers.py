@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from quickdraw.pipeline.amounts import counted
 from quickdraw.pipeline.verify.report import ALIGNED
 from quickdraw.report.subject import Subject, Trace
 
@@ -34,11 +35,6 @@ def answers_of(subject: Subject) -> Iterator[Answer]:
         yield _refused(subject.trace)
 
 
-def counted(number: int, what: str) -> str:
-    """A number and what is counted, in the plural where it is not one."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def _checks(subject: Subject) -> Answer:
     checked = subject.checked
     things = counted(sum(checked.checks.values()), "thing")
@@ -57,12 +53,12 @@ def _pictures(subject: Subject) -> Answer:
         return Answer("open", "Pictures not held against raw videos", "no shift curves were measured", "proof")
     if verdicts["shifted"]:
         known = f"in {verdicts['shifted']} of {counted(number, 'sample')} held against the raw videos"
-        return Answer("unsound", "Pictures do not belong to their rows", known, "proof")
+        return Answer("unsound", "Clips show other pictures than were planned", known, "proof")
     still = f"; {verdicts['flat']} of a still scene prove nothing" if verdicts["flat"] else ""
     known = f"in {verdicts[ALIGNED]} of {counted(number, 'sample')}: raw videos fit best at the row's own time{still}"
     if not verdicts[ALIGNED]:
         return Answer("open", "Pictures show still scenes", known, "proof")
-    return Answer("sound", "Pictures belong to their rows", known, "proof")
+    return Answer("sound", "Clips show the pictures planned for their rows", known, "proof")
 
 
 def _times(trace: Trace) -> Iterator[Answer]:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.formats.lerobot.schema import BOOKKEEPING
+from quickdraw.pipeline.amounts import MB, counted, duration
 from quickdraw.pipeline.inventory import files_of, read_inventory
-from quickdraw.report.answers import Answer, answers_of, counted
+from quickdraw.report.answers import Answer, answers_of
 from quickdraw.report.plots import VARIABLES, colour_of
 from quickdraw.report.subject import Subject
 
-BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")  # features of every LeRobot dataset
 MOST_NAMED = 5  # features
-MB = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +68,6 @@ def sizes_of(root: Path) -> dict[str, int]:
     return listed or {name: (root / name).stat().st_size for name in files_of(root)}
 
 
-def duration(seconds: float) -> str:
-    """A span of time in the unit that suits it."""
-    if round(seconds, 1) < 60:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60:,} h {minutes % 60} min"
-
-
 def _what(subject: Subject) -> str:
     """What a row of it holds, by the first split."""
     first = next(iter(subject.splits.values()))
@@ -100,7 +88,7 @@ def _what(subject: Subject) -> str:
 
 def _facts(subject: Subject) -> Iterator[Fact]:
     episodes = sum(len(split.episodes) for split in subject.splits.values())
-    seconds = sum(_seconds(split) for split in subject.splits.values())
+    seconds = sum(split.rows / split.rate_hz for split in subject.splits.values())
     yield Fact("splits", f"{len(subject.splits):,}")
     yield Fact("episodes", f"{episodes:,}")
     yield Fact("rows", f"{sum(split.rows for split in subject.splits.values()):,}")
@@ -109,7 +97,7 @@ def _facts(subject: Subject) -> Iterator[Fact]:
 
 
 def _shares(subject: Subject) -> Iterator[Share]:
-    seconds = {name: _seconds(split) for name, split in subject.splits.items()}
+    seconds = {name: split.rows / split.rate_hz for name, split in subject.splits.items()}
     whole = sum(seconds.values()) or 1.0
     for name, split in subject.splits.items():
         yield Share(
@@ -120,8 +108,3 @@ def _shares(subject: Subject) -> Iterator[Share]:
             percent=round(100 * seconds[name] / whole, 2),
             colour=VARIABLES[colour_of(name, subject.splits)],
         )
-
-
-def _seconds(split: SplitReader) -> float:
-    """How long it is; nothing where it says no rate, which checks find."""
-    return split.rows / split.rate_hz if split.rate_hz > 0 else 0.0

@@ -16,9 +16,12 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from quickdraw.errors import Refused, VideoError
+from quickdraw.pipeline.verify.ledger import MALFORMED
 from quickdraw.pipeline.verify.report import Report
 from quickdraw.report.head import head_of
 from quickdraw.report.parts import Part, Section, Words
+from quickdraw.report.plots import own_settings
 from quickdraw.report.sections.built import built_section
 from quickdraw.report.sections.cube_tracks import cube_tracks_section
 from quickdraw.report.sections.displacements import displacements_section
@@ -53,6 +56,7 @@ SECTIONS: Final[tuple[Callable[[Subject], Section | None], ...]] = (
     driving_section,
     made_section,
 )
+NO_SECTION: Final = (Refused, VideoError, *MALFORMED, TypeError, AttributeError)  # what a damaged dataset may come to
 TEMPLATES: Final = Path(__file__).parent / "templates"
 # Characters that HTML does not hold, and those that turn the direction of what follows them.
 _UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
@@ -78,13 +82,14 @@ def make_section(task: SectionTask) -> tuple[int, Section | None]:
     function = SECTIONS[task.number]
     subject = replace(_opened(task.dataset, task.call), checked=task.checked)
     try:
-        return task.number, function(subject)
-    except Exception as error:
+        with own_settings():
+            return task.number, function(subject)
+    except NO_SECTION as error:
         if subject.trace is not None and task.checked.sound:
             raise
         name = function.__name__.removesuffix("_section")
-        reason = f"{type(error).__name__}: {error}".replace(str(task.dataset), task.dataset.name)
-        text = f"It cannot be made of this dataset ({reason})."
+        reason = str(error) if isinstance(error, Refused | VideoError) else type(error).__name__
+        text = f"It cannot be made of this dataset ({reason.replace(str(task.dataset), task.dataset.name)})."
         return task.number, Section(name, name.replace("_", " ").capitalize(), "", (Words(text, warning=True),))
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
@@ -66,15 +67,25 @@ def colour_of(split: str, splits: Iterable[str] = ()) -> str:
     return SERIES[len(FIRST) + place % (len(SERIES) - len(FIRST))]
 
 
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Matplotlib's defaults and our settings while something is drawn, whatever a matplotlibrc of the user's says."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        yield
+
+
 def sheet(
     rows: int = 1, columns: int = 1, *, width_in: float = 9.0, height_in: float = 3.0
 ) -> tuple[Figure, npt.NDArray[Any]]:
     """A figure without ground and its axes `(rows, columns)`, to be drawn on and handed to `drawing`."""
-    from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with rc_context(SETTINGS):
+    with own_settings():
         figure = Figure(figsize=(width_in, height_in), layout="constrained", facecolor="none")
         FigureCanvasSVG(figure)
         grid: npt.NDArray[Any] = figure.subplots(rows, columns, squeeze=False)
@@ -111,7 +122,7 @@ def drawing(figure: Figure, *, name: str, caption: str, alt: str) -> Drawing:
         legend.set_frame_on(False)
     written = StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with rc_context({**SETTINGS, "svg.hashsalt": name}), warnings.catch_warnings():
+    with own_settings(), rc_context({"svg.hashsalt": name}), warnings.catch_warnings():
         # The page's font shows what matplotlib's own cannot measure.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(written, format="svg", metadata=nothing)

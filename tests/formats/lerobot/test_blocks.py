@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quickdraw.errors import Refused, VideoError
-from quickdraw.formats.lerobot import data_files
+from quickdraw.formats.lerobot import reader
 from quickdraw.formats.lerobot.reader import SplitReader, splits_of
 
 # imageio leaves the pipes of its ffmpeg to the garbage collector.
@@ -43,7 +43,7 @@ def split(tmp_path: Path) -> SplitReader:
 def test_blocks_are_all_rows_in_order_however_many_are_held_at_once(
     split: SplitReader, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_files, "BLOCK_ROWS", most)
+    monkeypatch.setattr(reader, "BLOCK_ROWS", most)
     blocks = list(split.blocks(["vector", "scalar"]))
     assert {name for block in blocks for name in block} == {"vector", "scalar", "episode_index", "frame_index"}
     assert max(len(block["scalar"]) for block in blocks) <= most
@@ -57,7 +57,7 @@ def test_small_row_groups_are_joined_and_wide_rows_come_in_smaller_blocks(
     split: SplitReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [len(block["scalar"]) for block in split.blocks(["scalar"])] == [120, 120]
-    monkeypatch.setattr(data_files, "BLOCK_VALUES", 520)
+    monkeypatch.setattr(reader, "BLOCK_VALUES", 520)
     assert max(len(block["wide"]) for block in split.blocks(["wide"])) == 10
 
 

@@ -177,7 +177,7 @@ def test_a_whole_rate_may_be_written_with_a_point(tmp_path: Path) -> None:
         (lambda whole: whole.update(info="[" * 100_000), "info.json: found unreadable .nested too deep"),
         (lambda whole: whole.update(info="[]"), "info.json: found unreadable .no JSON object"),
         (lambda whole: whole.update(info='{"\\ud800": 1}'), "info.json: found unreadable .*surrogates"),
-        (info_with(features=["dtype"]), r"features: found \['dtype'\], expected an object"),
+        (info_with(features=["dtype"]), r"info.json: found unreadable .features \['dtype'\].*, expected an object"),
         (info_with(features={"a": [1]}), r"features.a: found \[1\], expected an object with dtype and shape"),
         (feature_with("action", dtype=5), "features.action.dtype: found 5, expected the name of a type"),
         (feature_with("action", shape="x"), "features.action.shape: found 'x', expected a list of whole numbers"),

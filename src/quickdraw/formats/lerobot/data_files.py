@@ -19,7 +19,6 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.formats.lerobot.arrays import opened, values_of
 from quickdraw.formats.lerobot.info import split_fault
 
-BLOCK_ROWS, BLOCK_VALUES = 32_768, 4_000_000
 NUMBER: Final = {"dtype": "int64", "shape": [1]}  # bookkeeping that info.json does not describe
 
 
@@ -48,10 +47,10 @@ class DataFiles:
             column = pa.concat_tables([table for table in tables if table.num_rows] or tables[:1])[name]
             return values_of(name, column.combine_chunks(), self._described(name))
 
-    def blocks(self, names: Sequence[str]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-        """Those columns, all rows in order, as many at a time as fit."""
+    def blocks(self, names: Sequence[str], most_rows: int, most_values: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """Those columns, all rows in order, at most so many rows and values at a time."""
         width = sum(math.prod(self._described(name)["shape"]) for name in names)
-        rows = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, width)))
+        rows = max(1, min(most_rows, most_values // max(1, width)))
         with self._reading(names):
             for path in self._files():
                 with pq.ParquetFile(opened(path)) as file:

@@ -97,7 +97,7 @@ def _odd(info: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "fps", _short(rate_hz), f"a whole number of rows a second, 1 to {MOST_HZ:,}"
     features = info.get("features")
     if not isinstance(features, dict):
-        yield "features", _short(features), "an object, a feature by each name"
+        yield "info.json", f"unreadable (features {_short(features)})", "an object of features"
         return
     for name, described in features.items():
         yield from _odd_feature(f"features.{name}", described)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEYS = ("episode_index", "frame_index")
+BLOCK_ROWS, BLOCK_VALUES = 32_768, 4_000_000
 MOST_S = 1e9  # into a file
 
 
@@ -134,7 +135,7 @@ class SplitReader:
 
         For what is too long to be held at once. Raises Refused as `array` does.
         """
-        yield from self._data(features).blocks(list(dict.fromkeys([*features, *KEYS])))
+        yield from self._data(features).blocks(list(dict.fromkeys([*features, *KEYS])), BLOCK_ROWS, BLOCK_VALUES)
 
     def _data(self, features: Sequence[str]) -> DataFiles:
         columns = {name: each for name, each in self.info["features"].items() if each["dtype"] != "video"}

@@ -132,12 +132,7 @@ def _tags(subject: Subject) -> list[str]:
 
 
 def _video(reader: SplitReader, camera: str) -> dict[str, Any]:
-    return reader.info["features"][_key(reader, camera)].get("info") or {}
-
-
-def _key(reader: SplitReader, camera: str) -> str:
-    prefixed = f"observation.images.{camera}"
-    return prefixed if prefixed in reader.info["features"] else camera
+    return reader.info["features"][reader.key(camera)].get("info") or {}
 
 
 def _split_table(subject: Subject, shown: Mapping[str, SplitReader]) -> str:
@@ -167,11 +162,11 @@ def _rule(subject: Subject, split: str) -> str:
 def _camera_table(reader: SplitReader) -> str:
     rows = []
     for camera in reader.cameras:
-        video, shape = _video(reader, camera), reader.info["features"][_key(reader, camera)].get("shape") or []
+        video, shape = _video(reader, camera), reader.info["features"][reader.key(camera)].get("shape") or []
         size = " × ".join(str(side) for side in shape[:2])
         kind = "depth, in mm" if is_depth(video) else "colour"
         codec = ", ".join(str(video[name]) for name in ("video.codec", "video.pix_fmt") if video.get(name))
-        rows.append((code(_key(reader, camera)), kind, size, words(codec), f"{reader.rate_hz}"))
+        rows.append((code(reader.key(camera)), kind, size, words(codec), f"{reader.rate_hz}"))
     head = ("camera", "shows", "height × width [px]", "codec", "rate [Hz]")
     return table(head, rows, numeric=(4,)) if rows else ""
 

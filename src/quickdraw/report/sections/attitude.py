@@ -122,7 +122,8 @@ class _Measured:
     total: Float64 = field(default_factory=lambda: np.zeros(6))
     products: Float64 = field(default_factory=lambda: np.zeros((6, 6)))
     tilt_ends: tuple[float, float] = (np.inf, -np.inf)
-    tilt_sums: Float64 = field(default_factory=lambda: np.zeros(2))
+    tilt_deg: float | None = None  # the first
+    tilt_sums: Float64 = field(default_factory=lambda: np.zeros(2))  # of how far tilts are from that, and its square
     tilts: Int64 = field(default_factory=lambda: np.zeros(TILT_BINS, np.int64))
     azimuths: Int64 = field(default_factory=lambda: np.zeros(AZIMUTH_BINS, np.int64))
     azimuth_low: Float64 = field(default_factory=lambda: np.full(AZIMUTH_BINS, np.inf))
@@ -158,7 +159,9 @@ class _Measured:
         axis = rotations[:, :, 2]
         tilt_deg = np.degrees(np.arctan2(np.hypot(axis[:, 0], axis[:, 1]), -axis[:, 2]))
         self.tilt_ends = (min(self.tilt_ends[0], float(tilt_deg.min())), max(self.tilt_ends[1], float(tilt_deg.max())))
-        self.tilt_sums += [tilt_deg.sum(), (tilt_deg**2).sum()]
+        self.tilt_deg = float(tilt_deg[0]) if self.tilt_deg is None else self.tilt_deg
+        apart_deg = tilt_deg - self.tilt_deg
+        self.tilt_sums += [apart_deg.sum(), (apart_deg**2).sum()]
         self.tilts += _counted(tilt_deg * (TILT_BINS / 180), TILT_BINS)
         x, y = rotations[:, 0, self.heading], rotations[:, 1, self.heading]
         azimuth_deg = np.degrees(np.arctan2(y, x))[np.hypot(x, y) > NO_DIRECTION]
@@ -169,8 +172,9 @@ class _Measured:
         np.maximum.at(self.azimuth_high, at, azimuth_deg)
 
     def told(self) -> Attitude:
-        mean = self.tilt_sums[0] / self.sound
-        std = float(np.sqrt(max(0.0, self.tilt_sums[1] / self.sound - mean**2)))
+        apart_deg = self.tilt_sums[0] / self.sound
+        mean = (self.tilt_deg or 0.0) + apart_deg
+        std = float(np.sqrt(max(0.0, self.tilt_sums[1] / self.sound - apart_deg**2)))
         centred = self.products - np.outer(self.total, self.total) / self.sound
         values = np.sqrt(np.maximum(np.linalg.eigvalsh(centred)[::-1], 0))
         return Attitude(

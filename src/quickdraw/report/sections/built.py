@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from quickdraw.formats.lerobot.depth import is_depth
 from quickdraw.formats.lerobot.reader import SplitReader
-from quickdraw.report.head import MB, duration, sizes_of
+from quickdraw.pipeline.amounts import MB, counted, duration
+from quickdraw.report.head import sizes_of
 from quickdraw.report.parts import Cell, Column, Section, Table
 from quickdraw.report.sections.cells import count, percent, table
 from quickdraw.report.subject import Subject
@@ -21,11 +22,10 @@ def _lead(subject: Subject) -> str:
     readers = subject.splits.values()
     episodes, rows = sum(len(reader.episodes) for reader in readers), sum(reader.rows for reader in readers)
     seconds = sum(reader.rows / reader.rate_hz for reader in readers)
-    plural = "" if episodes == 1 else "s"
     size = sum(sizes_of(subject.root).values()) / MB
     return (
-        f"{episodes:,} episode{plural}, {rows:,} rows and {duration(seconds)} of time in {size:,.1f} MB. Each split is "
-        "a LeRobot v3.0 dataset of its own."
+        f"{counted(episodes, 'episode')}, {counted(rows, 'row')} and {duration(seconds)} of time in {size:,.1f} MB. "
+        "Each split is a LeRobot v3.0 dataset of its own."
     )
 
 
@@ -77,7 +77,7 @@ def _cameras(subject: Subject) -> Iterator[Table]:
 
 def _camera(reader: SplitReader, camera: str) -> tuple[str, ...]:
     """What info.json says of a camera, as cells show it."""
-    feature = reader.info["features"][f"observation.images.{camera}"]
+    feature = reader.info["features"][reader.key(camera)]
     info, (height, width) = feature.get("info") or {}, tuple(feature["shape"])[:2]
     names = {"video.g": "keyframe every", "video.crf": "crf", "video.preset": "preset"}
     encoder = ", ".join(f"{text} {info[key]}" for key, text in names.items() if info.get(key) is not None)

@@ -122,7 +122,7 @@ def _words(scaling: Scaling, spreads_of: Mapping[str, Spread]) -> list[Part]:
         ):
             if dims.any():
                 said.append(Words(f"{scaling.feature} in {split}: {words}: {_list(scaling, dims)}.", warning=True))
-    constant = np.all([each.extent.low == each.extent.high for each in spreads_of.values()], axis=0)
+    constant = np.all([each.extent.constant for each in spreads_of.values()], axis=0)
     values = {float(each.extent.low[dim]) for each in spreads_of.values() for dim in np.flatnonzero(constant)}
     if constant.any() and len(values):
         said.append(Words(f"{scaling.feature}: the same in every row of a split: {_list(scaling, constant)}."))
@@ -158,7 +158,7 @@ def _treatment(scaling: Scaling, base: Spread, dim: int) -> str:
         return "identity"
     if not base.extent.finite[dim]:
         return "no value"
-    return "constant" if base.extent.low[dim] == base.extent.high[dim] else "scaled"
+    return "constant" if base.extent.constant[dim] else "scaled"
 
 
 def _agreement(drawn: list[Scaling], measured: Measured, reference: str) -> Table:

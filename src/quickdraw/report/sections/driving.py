@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WORST = 10  # episodes that are listed
-BINS = 20  # of 5 % each
+BINS = 20  # of equal width
 
 
 def driving_section(subject: Subject) -> Section | None:

@@ -57,17 +57,16 @@ def windows(lengths: Int64, horizon: Int64) -> Int64:
 
 def _lead(trace: Trace | None, lengths: Mapping[str, Int64]) -> str:
     if trace is None or "val" not in lengths:
-        return "Every episode of train and val by its length, and how many training windows of each length there are."
+        return "Every episode of train and val by its length, and how many windows of each length there are."
     return f"{rule_of(trace)} Held-out campaigns are splits of their own, and no part of that choice."
 
 
 def rule_of(trace: Trace) -> str:
     """How val was chosen, in words."""
-    config = trace.config
-    if config.get("val_runs"):
+    if trace.chosen.val_runs:
         return "Val is frozen: its runs are those an earlier dataset or the configuration names, whatever their length."
-    if config.get("val_rule") == "random":
-        return f"Val was drawn at random from the pool, by seed {config.get('seed', 0)}, whatever the runs' length."
+    if trace.chosen.val_rule == "random":
+        return f"Val was drawn at random from the pool, by seed {trace.chosen.seed}, whatever the runs' length."
     return (
         "The longest runs of the pool went to val, for only they can show whether a policy holds over a long horizon: "
         "all left of the cut is val, all right of it is train."
@@ -76,7 +75,7 @@ def rule_of(trace: Trace) -> str:
 
 def is_longest(trace: Trace | None) -> bool:
     """Whether val holds the longest runs by rule."""
-    return trace is not None and not trace.config.get("val_runs") and trace.config.get("val_rule") != "random"
+    return trace is not None and not trace.chosen.val_runs and trace.chosen.val_rule == "longest"
 
 
 def _bars(lengths: Mapping[str, Int64], rate_hz: int, trace: Trace | None) -> Drawing:
@@ -89,13 +88,14 @@ def _bars(lengths: Mapping[str, Int64], rate_hz: int, trace: Trace | None) -> Dr
     owner = np.repeat(np.arange(len(pool)), [len(lengths[name]) for name in pool])
     order = np.lexsort((-owner, -rows))  # of equal lengths val first, as it took them
     cut = int(np.count_nonzero(owner == pool.index("val"))) if "val" in pool else 0
-    picked = order[np.unique(np.linspace(0, len(order) - 1, min(MOST_BARS, len(order))).astype(np.int64))]
+    drawn = np.unique(np.linspace(0, len(order) - 1, min(MOST_BARS, len(order))).astype(np.int64))
+    picked = order[drawn]
     figure, grid = sheet(1, 1, height_in=2.6)
     axes: Axes = grid[0, 0]
-    scale = len(order) / len(picked)
+    scale = len(order) / len(drawn)
     for number, name in enumerate(pool):
         at = np.flatnonzero(owner[picked] == number)
-        axes.bar(1 + at * scale, rows[picked][at] / rate_hz, width=0.85 * scale, color=colour_of(name), label=name)
+        axes.bar(1 + drawn[at], rows[picked][at] / rate_hz, width=0.85 * scale, color=colour_of(name), label=name)
     if cut and len(pool) > 1 and is_longest(trace):
         _line(axes, cut + 0.5, f"cut: {rows[order[cut - 1]] / rate_hz:.1f} s")
     axes.set_xlabel("episodes of the pool, the longest first")

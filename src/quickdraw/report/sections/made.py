@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quickdraw.report.head import MB, sizes_of
+from quickdraw.pipeline.amounts import MB
+from quickdraw.report.head import sizes_of
 from quickdraw.report.parts import Cell, Column, Part, Section, Table, Words
 from quickdraw.report.sections.cells import amount, count, table
 from quickdraw.report.subject import Subject, Trace

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,6 +9,7 @@ import numpy as np
 from quickdraw.core.grid import Float64, Int64
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Section, Table, Words
 from quickdraw.report.plots import FAINT, LINE, SERIES, TEXT_PT, colour_of, drawing, sheet
+from quickdraw.report.rotations import Rotation, rotations_of
 from quickdraw.report.sections.attitude import AZIMUTH_BINS, TILT_BINS, Attitude, attitude
 from quickdraw.report.sections.scaling import reference_of
 from quickdraw.report.subject import Subject
@@ -18,41 +17,24 @@ from quickdraw.report.subject import Subject
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROTATION: Final = re.compile(r"(.*?)rot6_0")
 MOST_ROTATIONS, MOST_SPLITS, BARS = 4, len(SERIES), 60
 UNEVEN, LEAST = 1e-3, 1e-4
 NARROWEST_BINS: Final = 40  # of tilt, so that noise is not drawn as wide as a turn: 2 deg
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """Six dimensions of a feature. A robot's `tool` is known to have its axis along the third column."""
-
-    feature: str
-    name: str
-    dims: tuple[int, ...]
-    tool: bool
-
-
-def rotations_of(subject: Subject) -> list[Rotation]:
+def shown_of(subject: Subject) -> list[Rotation]:
     """The 6D rotations of the state, or where it has none, of other observations."""
     split = subject.splits[reference_of(subject)]
-    found = []
+    found: list[Rotation] = []
     for feature, described in split.info["features"].items():
-        if not str(described["dtype"]).startswith("float") or not feature.startswith("observation."):
-            continue
-        at = {name: dim for dim, name in enumerate(split.dimensions(feature))}
-        for name in at:
-            match = ROTATION.fullmatch(name)
-            six = [f"{match[1]}rot6_{number}" for number in range(6)] if match else []
-            if six and all(each in at for each in six):
-                found.append(Rotation(feature, name[:-2], tuple(at[each] for each in six), name == "ee_rot6_0"))
+        if str(described["dtype"]).startswith("float") and feature.startswith("observation."):
+            found += rotations_of(feature, split.dimensions(feature))
     return [each for each in found if each.feature == "observation.state"] or found
 
 
 def orientation_section(subject: Subject) -> Section | None:
     """Per rotation: tilt and azimuth in each split, singular values of the cloud, and what a yaw alone would miss."""
-    rotations = rotations_of(subject)
+    rotations = shown_of(subject)
     parts: list[Part] = []
     for rotation in rotations[:MOST_ROTATIONS]:
         measured, without = _measured(subject, rotation)
@@ -237,16 +219,14 @@ def _table(rotation: Rotation, measured: dict[str, Attitude]) -> Table:
     )  # fmt: skip
     rows = []
     for split, found in measured.items():
-        cells = [Cell(split), Cell(str(found.sound), found.sound)]
-        cells += [_number(value, ".2f") for value in found.tilt_deg[:3]] + [
-            Cell(_short(found.tilt_deg[3]), found.tilt_deg[3])
-        ]
+        cells = [Cell(split), Cell(f"{found.sound:,}")]
+        cells += [*(_number(value, ".2f") for value in found.tilt_deg[:3]), Cell(_short(found.tilt_deg[3]))]
         cells += [_number(found.azimuth_range_deg, ".1f"), Cell(_singular_values(found))]
-        cells += [Cell(_short(value), value) for value in (*found.yaw_error_deg, found.uneven)]
+        cells += [Cell(_short(value)) for value in (*found.yaw_error_deg, found.uneven)]
         rows.append(tuple(cells))
     caption = f"{rotation.name}: tilt is the angle of the {_axis(rotation)} from {_down(rotation)}."
     return Table(f"orientation-table-{rotation.feature}-{rotation.name}", caption, columns, tuple(rows))
 
 
 def _number(value: float, form: str) -> Cell:
-    return Cell(format(value, form), value) if np.isfinite(value) else Cell("–")
+    return Cell(format(value, form) if np.isfinite(value) else "–")

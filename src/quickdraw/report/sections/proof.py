@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from quickdraw.pipeline.amounts import counted
 from quickdraw.pipeline.verify.report import ALIGNED, Curve, Report
 from quickdraw.report.parts import Cell, Column, Drawing, Part, Section, Table, Words
 from quickdraw.report.sections.cells import NOTHING, amount, count, table
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 ACROSS = 4
 MOST_CAMERAS = 12  # that are drawn
+SAMPLED = (
+    "The sample above shows that clips hold the pictures the build's plan chose, through encoding, joining and "
+    "numbering, not that it chose right. "
+)
 LEAST = 1e-2  # a difference below this is drawn there: the scale is logarithmic
 
 
@@ -38,7 +43,7 @@ def proof_section(subject: Subject) -> Section | None:
 def _lead(report: Report) -> str:
     looked = sum(report.checks.values())
     found = len(report.findings)
-    verdict = f"{found:,} finding{'s' * (found != 1)}" if found else "nothing is wrong"
+    verdict = counted(found, "finding") if found else "nothing is wrong"
     if not found and any(curve.verdict == "shifted" for curve in report.curves):
         verdict = "nothing is wrong but the shift curves"
     pixels = "" if report.pictures else ", no picture decoded"
@@ -181,8 +186,8 @@ def _unproved(subject: Subject) -> Iterator[str]:
     yield (f"Pictures were not decoded for this page. {command} decodes every one of them, and digests every file.")
     if subject.trace is not None:
         yield (
-            "That rows and pictures are those of the raw recordings cannot be told from the dataset alone"
-            f"{', but for the sample above' if subject.checked.curves else ''}: "
+            f"That rows and pictures are those of the raw recordings cannot be told from the dataset alone. "
+            f"{SAMPLED if subject.checked.curves else ''}"
             f"{command} --source <raw tree> reads every run again, compares every row to the bit, and every "
             "episode's pictures at every shift."
         )

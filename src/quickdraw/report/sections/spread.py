@@ -29,6 +29,11 @@ class Extent:
     total: Float64
 
     @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """`(D,)`: whether every row has the same finite value."""
+        return np.asarray((self.low == self.high) & (self.finite == self.rows))
+
+    @property
     def mean(self) -> Float64:
         """Means of the finite values, NaN where there are none. Of a constant it is that constant."""
         with np.errstate(invalid="ignore"):

@@ -51,15 +51,22 @@ def save_recording(shown: Shown, path: Path, advance: Callable[[int], None]) -> 
         stream.save(fresh, default_blueprint=layout_of(shown))
         record_episode(stream, shown, advance)
         stream.disconnect()  # ends the file
+        _refuse_full(path)
         sync(fresh)
         fresh.replace(path)
-    except BaseException as error:
-        no_room = isinstance(error, RuntimeError) and is_full(path.parent)  # Rerun has no error of its own for it
+    except RuntimeError:
+        stream.disconnect()
+        _refuse_full(path)
+        raise
+    finally:
         stream.disconnect()
         fresh.unlink(missing_ok=True)
-        if no_room:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
-        raise
+
+
+def _refuse_full(path: Path) -> None:
+    """Raise OSError where the disk is full: of that Rerun has an error at times, and a line in its log at others."""
+    if is_full(path.parent):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def open_viewer(episodes: Sequence[Shown], advance: Callable[[int], None]) -> None:

@@ -19,6 +19,7 @@ from quickdraw.core.depth import MM
 from quickdraw.core.grid import Float64
 from quickdraw.errors import VideoError
 from quickdraw.formats.lerobot.reader import SplitReader
+from quickdraw.formats.lerobot.schema import BOOKKEEPING
 from quickdraw.pipeline.places import CLIP_PLACE
 from quickdraw.report.previews.cubes import Cubes, cubes_of, has_cubes
 from quickdraw.report.previews.depth import farthest_mm
@@ -29,7 +30,6 @@ from quickdraw.report.viewer.poses import Pose, poses_of
 if TYPE_CHECKING:
     import rerun as rr
 
-BOOKKEEPING: Final = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 DEPTH_ROWS: Final = 16  # sent at a time
 AXIS_RGB: Final = ((230, 60, 60), (60, 190, 60), (70, 110, 250))
 AXIS_M, HELD_PX, POINT_RADIUS = 0.05, 3.0, 4.0
