@@ -155,6 +155,9 @@ class Forged:
         names = [name for name, told in self.features.items() if told["dtype"] == "video"]
         return [name.removeprefix("observation.images.") for name in names]
 
+    def key(self, camera: str) -> str:
+        return next(name for name in self.features if name in (camera, f"observation.images.{camera}"))
+
 
 def forged(splits: dict[str, Forged], trace: Trace | None = None) -> str:
     return card(Subject(Path("/nowhere/its_name"), cast(Any, splits), trace, UNCHECKED), None)
