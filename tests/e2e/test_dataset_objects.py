@@ -229,7 +229,7 @@ def nothing(dataset: Path) -> None:
             r"provenance\.json: found unreadable \(.+\), expected a dataset built by quickdraw",
         ),
         (a_strange_provenance, [], r"found unreadable \(not written by quickdraw\), expected a dataset built by"),
-        (no_episodes, [], r"val: .*episodes: found unreadable \(.+\), expected a LeRobot v3\.0 split"),
+        (no_episodes, [], r"val: .*episodes: found no files, expected a LeRobot v3\.0 split"),
         (nothing, ["--min-area-px", "0"], r"min_area_px: found 0\.0, expected 1 to 1e6 px$"),
         (nothing, ["--min-value", "30"], r"min_value: found 30\.0, expected above 0, at most 1$"),
     ],
