@@ -312,7 +312,8 @@ def leaves(value: Any, prefix: str = "") -> Iterator[str]:
 
 
 def test_a_processor_is_known_by_its_yaml() -> None:
-    assert group_names("processor") == processor_names() == ["block_stack", "pooled_episodes"]
+    assert group_names("processor") == processor_names()
+    assert {"block_stack", "pooled_episodes"} <= {*processor_names()}
 
 
 @pytest.mark.parametrize("processor", group_names("processor"))
@@ -374,18 +375,17 @@ def test_help_explains_every_option_with_its_default(processor: str) -> None:
             assert value_of(parse([chosen, f"{name}={shown}"]).config, name) == value_of(config, name)
         assert lines[at + 1].startswith("      ")
         assert len(lines[at + 1].split()) >= 3
-    (other,) = {*group_names("processor")} - {processor}
     assert f"{processor} options" in lines
-    assert f"{other} options" not in lines
+    assert not [other for other in group_names("processor") if other != processor and f"{other} options" in lines]
 
 
 def test_help_has_every_processors_options_under_its_name_and_says_how_it_ends() -> None:
     lines = list(help_lines())
-    headings = [lines.index(heading) for heading in
-                ("options of every build", "block_stack options", "pooled_episodes options")]  # fmt: skip
+    known = processor_names()
+    headings = [lines.index(heading) for heading in ("options of every build", *(f"{name} options" for name in known))]
     assert headings == sorted(headings)
     parts = [lines[start:end] for start, end in zip(headings, [*headings[1:], None], strict=True)]
-    for processor, part in zip(("block_stack", "pooled_episodes"), parts[1:], strict=True):
+    for processor, part in zip(known, parts[1:], strict=True):
         told = [line.strip().partition("=")[0] for line in part if line.startswith("  source.")]
         assert sorted(told) == sorted(name for name in option_kinds(processor) if name.startswith("source."))
     text = "\n".join(lines)

@@ -123,7 +123,7 @@ def test_words_behind_a_lost_closing_mark_are_kept(text: str, sample: Subject) -
 
 def test_a_split_has_a_card_of_its_own(sample: Subject) -> None:
     one = split_card(sample, "val", "me/stack-val", None)
-    assert 'LeRobotDataset("me/stack-val")' in one
+    assert 'LeRobotDataset("me/stack-val", video_backend="pyav")' in one
     assert [row[0] for row in rows_of(one, "split")] == ["`val`"]
     assert "quickdraw verify" not in one  # it needs all splits
     assert "user/name" not in one

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quickdraw.pipeline.amounts import counted
+
 if TYPE_CHECKING:
     from lerobot.datasets import LeRobotDataset
 
@@ -63,8 +65,8 @@ def _split_decodes(root: Path, decoder: Decoder) -> bool:
         return False
     cameras = len(split.meta.video_keys)
     sys.stdout.write(
-        f"{root.name}: {split.num_episodes} episodes, {split.num_frames} rows, {cameras} cameras; "
-        f"{len(rows)} rows decoded with {decoder.value}\n"
+        f"{root.name}: {counted(split.num_episodes, 'episode')}, {counted(split.num_frames, 'row')}, "
+        f"{counted(cameras, 'camera')}; {counted(len(rows), 'row')} decoded with {decoder.value}\n"
     )
     return True
 

@@ -31,7 +31,7 @@ def describe(plan: BuildPlan, settings: Settings, *, with_faults: bool = True) -
     yield from _first(plan.left_out, "left out: {}", f"left out: {{}} {settings.source.words.many} more")
     yield from (f"not built: {line}" for line in fault_lines(faults_of(plan.rejected)) if with_faults)
     if settings.output.exists():
-        yield f"what is at {settings.output} is kept until it is replaced, and where nothing has changed"
+        yield f"the dataset at {settings.output} is replaced when this one is whole; what has not changed stays"
     estimate, free = estimated_bytes(plan, settings), free_bytes(settings.output)
     yield f"estimated size {size(estimate)}, free disk {size(free)} at {settings.output}"
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from quickdraw.pipeline.amounts import counted, duration, size
@@ -113,8 +116,15 @@ def summary(outcome: Outcome, settings: Settings) -> Iterator[str | Table]:
     if outcome.report:
         yield f"look at it:  {outcome.report}"
     if not outcome.up_to_date:
-        yield f"prove it:    quickdraw verify {outcome.dataset} --source {settings.source.tree}"
+        dataset, tree = shlex.quote(str(outcome.dataset)), shlex.quote(str(settings.source.tree))
+        yield f"prove it:    {_command()} verify {dataset} --source {tree}"
     yield f"{'up to date' if outcome.up_to_date else 'dataset'}: {outcome.dataset}"
+
+
+def _command() -> str:
+    """`quickdraw` as one can type it here: its name where the shell finds it, else where it is."""
+    beside = Path(sys.executable).with_name("quickdraw")
+    return "quickdraw" if which("quickdraw") or not beside.is_file() else shlex.quote(str(beside))
 
 
 def _splits(splits: Sequence[SplitCount]) -> Table:
