@@ -152,7 +152,7 @@ class Hub:
             def do_GET(self) -> None:
                 hub.serve(self)
 
-            do_POST = do_PUT = do_DELETE = do_HEAD = do_GET  # noqa: N815
+            do_POST = do_PUT = do_DELETE = do_HEAD = do_GET  # noqa: N815  (names of http.server)
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

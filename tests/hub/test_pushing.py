@@ -461,7 +461,7 @@ def test_an_upload_by_hf_xet_that_breaks_off_is_begun_again(
     wrong: Exception, hub: Any, small: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import HfApi
-    from huggingface_hub.utils import validate_hf_hub_args  # type: ignore[attr-defined]
+    from huggingface_hub.utils import validate_hf_hub_args  # type: ignore[attr-defined]  # public by its documentation
 
     send, left = HfApi.preupload_lfs_files, [wrong, wrong]
 
@@ -497,7 +497,7 @@ def test_a_signed_address_is_told_without_its_signature(
     caused: bool, small: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import httpx
-    from huggingface_hub.utils import validate_hf_hub_args  # type: ignore[attr-defined]
+    from huggingface_hub.utils import validate_hf_hub_args  # type: ignore[attr-defined]  # public by its documentation
 
     @validate_hf_hub_args
     def breaking(*_: Any, **__: Any) -> None:

@@ -191,7 +191,8 @@ def test_names_of_any_letters_and_splits_of_other_dimensions_are_borne(made: Cal
     section = distributions_section(subject)
     assert [part.text for part in parts(section, Words)] == ["action: not there, or with other dimensions, in 评 <b>."]
     document = minidom.parseString(parts(section, Drawing)[0].svg)
-    texts = ["".join(str(node.data) for node in text.childNodes) for text in document.getElementsByTagName("text")]  # type: ignore[union-attr]
+    shown: list[Any] = document.getElementsByTagName("text")
+    texts = ["".join(str(node.data) for node in text.childNodes) for text in shown]
     assert odd in texts
 
 

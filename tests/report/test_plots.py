@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from typing import Any
 from xml.dom import minidom
 
 import numpy as np
@@ -74,7 +75,8 @@ def test_the_colours_are_those_of_the_page() -> None:
 
 def test_text_stays_text_and_is_no_larger_than_a_title() -> None:
     document = minidom.parseString(plot("a").svg)
-    texts = {"".join(str(node.data) for node in text.childNodes) for text in document.getElementsByTagName("text")}  # type: ignore[union-attr]
+    shown: list[Any] = document.getElementsByTagName("text")
+    texts = {"".join(str(node.data) for node in text.childNodes) for text in shown}
     assert {"<train> $x$ & 字", "0.123456 of #0a0b01", "time [s]"} <= texts
     sizes = re.findall(r"font-size: (\d+)px", plot("a").svg)
     assert max(map(int, sizes)) == TITLE_PT

@@ -27,9 +27,9 @@ def connect_there(self: socket.socket, address: Any) -> None:
     connect(self, address)
 
 
-socket.socket.connect = connect_there  # type: ignore[method-assign,assignment]
+socket.socket.connect = connect_there  # type: ignore[method-assign,assignment]  # before anything else connects
 
-from datasets import load_dataset, load_dataset_builder  # type: ignore[import-untyped]  # noqa: E402
+from datasets import load_dataset, load_dataset_builder  # type: ignore[import-untyped]  # noqa: E402  (after the guard above, as the two below)
 from huggingface_hub import DatasetCard  # noqa: E402
 from lerobot.datasets import LeRobotDataset  # noqa: E402
 

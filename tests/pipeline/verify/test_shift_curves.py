@@ -130,7 +130,7 @@ def test_a_video_that_was_encoded_some_rows_late_is_shifted(
 def test_a_clip_made_by_another_frame_plan_than_the_one_it_is_held_against_is_shifted(
     painted: ModuleType, recorded: Path, sampled: Callable[..., ShiftCurves], off: int
 ) -> None:
-    class Off(painted.Painted):  # type: ignore[name-defined, misc]
+    class Off(painted.Painted):  # type: ignore[name-defined, misc]  # a class of a module loaded by its path
         def frame_plan(self, plan: EpisodePlan, camera: str) -> Any:
             right = super().frame_plan(plan, camera)
             return replace(right, frame_index=np.clip(right.frame_index + off, 0, right.pictures - 1))
@@ -161,7 +161,7 @@ def test_a_raw_file_that_is_gone_by_now_costs_its_curve_and_no_build(
     tree = Path(shutil.copytree(recorded, tmp_path / "tree"))
     source = painted.Painted(tree)
 
-    class Gone(painted.Painted):  # type: ignore[name-defined, misc]
+    class Gone(painted.Painted):  # type: ignore[name-defined, misc]  # a class of a module loaded by its path
         def frame_plan(self, plan: EpisodePlan, camera: str) -> Any:
             self.path(plan.key, "front.mp4").unlink(missing_ok=True)
             return super().frame_plan(plan, camera)

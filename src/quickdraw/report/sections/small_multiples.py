@@ -42,7 +42,7 @@ class _Ink:
         self.lines.setdefault((colour, width), []).append(np.array([[*x, np.nan], [*y, np.nan]], np.float64))
 
     def text(self, x: float, y: float, words: str, **style: object) -> None:
-        self.axes.text(x, y, words, **{"fontsize": TEXT_PT, "color": FAINT, **style})  # type: ignore[arg-type]
+        self.axes.text(x, y, words, **{"fontsize": TEXT_PT, "color": FAINT, **style})  # type: ignore[arg-type]  # of many types
 
     def spread(self) -> None:
         """Draw the lines and dots, faint ones first."""

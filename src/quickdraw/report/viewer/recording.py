@@ -25,7 +25,7 @@ APPLICATION: Final = "quickdraw"
 def missing_rerun() -> list[Fault]:
     """The fault of an environment without Rerun."""
     try:
-        import rerun  # noqa: F401
+        import rerun  # noqa: F401  (is it there, and does it load?)
     except ImportError:
         return [Fault(COMMAND_LINE, "rerun", "not installed", "Rerun; get it by: pip install 'quickdraw[viz]'")]
     return []
