@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,25 +29,29 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)
+class Grouped(LoadScopeScheduling):
+    """Tests that wait for the same thing to be made run in one worker, while the other goes on."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path, _, name = nodeid.partition("::")
+        folder, module = Path(path).parent.name, Path(path).stem
+        if folder not in ("e2e", "pipeline") and not module.startswith("test_door_"):
+            return nodeid
+        if module == "test_cube_truth":
+            return name.partition("[")[2]  # a look
+        return "pooled builds" if module.startswith("test_pooled_build") else module
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
+    return Grouped(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        if group := _group(item):
-            item.add_marker(pytest.mark.xdist_group(group))
     if config.getoption("--long"):
         return
     chosen = [item for item in items if "long" not in item.keywords]
     config.hook.pytest_deselected(items=[item for item in items if "long" in item.keywords])
     items[:] = chosen
-
-
-def _group(item: pytest.Item) -> str | None:
-    """Tests that wait for the same thing to be made run in one worker, while the other goes on."""
-    if item.path.parent.name not in ("e2e", "pipeline") and not item.path.stem.startswith("test_door_"):
-        return None
-    if item.path.stem == "test_cube_truth":
-        return item.name.partition("[")[2]  # a look
-    return "pooled builds" if item.path.stem.startswith("test_pooled_build") else item.path.stem
 
 
 @pytest.fixture(scope="session")
