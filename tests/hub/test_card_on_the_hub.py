@@ -12,7 +12,7 @@ from quickdraw.pipeline.verify.report import Report
 from quickdraw.report.cards.card import Kept, card, split_card
 from quickdraw.report.subject import subject_of
 
-UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)
+UNCHECKED = Report.unchecked()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from quickdraw.pipeline.verify.report import Report
 from quickdraw.report.cards.card import BEGIN, END, Kept, addressed, card, kept, split_card
 from quickdraw.report.subject import Subject, Trace, TracedFeature, subject_of
 
-UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)
+UNCHECKED = Report.unchecked()
 
 
 @pytest.fixture(scope="module")

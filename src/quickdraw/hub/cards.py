@@ -13,8 +13,6 @@ from quickdraw.report.cards.front_matter import FENCE
 from quickdraw.report.subject import subject_of
 from quickdraw.report.views import VERSION
 
-UNCHECKED = Report("", {}, (), (), (), 0, 0, 0, 0.0)  # a card tells nothing of checks
-
 
 def is_somebodys(card: bytes) -> bool:
     """Whether a README.md holds words and none of ours: somebody's own, which stays. (The Hub begins one with none.)"""
@@ -38,7 +36,7 @@ def card_item(dataset: Path, address: str, split: str | None, there: bytes | Non
     if split is None and here is not None and written == mine and is_current(dataset, CARD):
         text = here
     elif split is None:
-        text = card(subject_of(dataset, UNCHECKED), written, stamp=stamp_of(dataset, VERSION) or "")
+        text = card(subject_of(dataset, Report.unchecked()), written, stamp=stamp_of(dataset, VERSION) or "")
     else:
-        text = split_card(subject_of(dataset, UNCHECKED), split, address, written)
+        text = split_card(subject_of(dataset, Report.unchecked()), split, address, written)
     return item_of(CARD, addressed(text, address).encode(errors="backslashreplace"))

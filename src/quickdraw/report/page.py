@@ -96,8 +96,7 @@ def make_section(task: SectionTask) -> tuple[int, Section | None]:
 @lru_cache(maxsize=1)
 def _opened(dataset: Path, _call: str) -> Subject:
     """The dataset, opened once by each process for all the sections that it makes."""
-    nothing = Report(str(dataset), {}, (), (), (), files=0, rows=0, pictures=0, seconds=0.0)
-    return subject_of(dataset, nothing)
+    return subject_of(dataset, Report.unchecked(str(dataset)))
 
 
 @dataclass(frozen=True, slots=True)
