@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 
 class Inline:
@@ -19,6 +20,9 @@ class Inline:
             yield result
             if then is not None:
                 yield from self.run(function, then(result), then)
+
+    def refuse_unseen(self, place: Path) -> None:
+        """The only worker is this process."""
 
     def stop(self) -> None:
         """Nothing runs when nobody asks for results."""

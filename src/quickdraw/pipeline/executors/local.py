@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import chain
 from multiprocessing.connection import wait as wait_for_end
+from pathlib import Path
 
 import cv2
 
@@ -45,6 +46,9 @@ class LocalProcesses:
         self.others = set(multiprocessing.active_children())
         self.workers = workers
         self.pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin)
+
+    def refuse_unseen(self, place: Path) -> None:
+        """Workers are of this machine."""
 
     def stop(self) -> None:
         """End the processes, whatever they are at."""
