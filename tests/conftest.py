@@ -6,10 +6,11 @@ import fcntl
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,6 +36,8 @@ class Grouped(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path, _, name = nodeid.partition("::")
         folder, module = Path(path).parent.name, Path(path).stem
+        if {"ray", "cluster"} & set(re.findall("[a-z]+", f"{module} {name.partition('[')[2]}")):
+            return "cluster"  # of which there is one: see `ray_nodes`
         if folder not in ("e2e", "pipeline") and not module.startswith("test_door_"):
             return nodeid
         if module == "test_cube_truth":
@@ -154,6 +157,20 @@ def module_of() -> Callable[[Path], ModuleType]:
 def synthetic() -> ModuleType:
     """synthetic_split.py."""
     return load(ROOT / "tests/formats/lerobot/synthetic_split.py")
+
+
+@pytest.fixture(scope="session")
+def ray_head() -> Iterator[Any]:
+    """tests/pipeline/executors/cluster.py: the one cluster of the session, as the tests before left it."""
+    with load(ROOT / "tests/pipeline/executors/cluster.py").Cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def ray_nodes(ray_head: Any) -> Any:
+    """The cluster with its two nodes alive, whatever other tests did to them, and no others."""
+    ray_head.restore()
+    return ray_head
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import typer
 
 from benchmarks import commands
 from benchmarks.codecs import codecs
-from benchmarks.measuring import CommandFailed
+from benchmarks.measuring import CommandFailed, OtherDataset
 from benchmarks.work import OtherOptions
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
@@ -22,15 +22,16 @@ app.command("jsonl")(commands.jsonl)
 app.command("plan")(commands.plan)
 app.command("pooled")(commands.pooled)
 app.command("unchanged")(commands.unchanged)
+app.command("executor")(commands.executor)
 app.command("codecs")(codecs)
 # One line a command; a command's own module is imported in it, so that the others start quickly.
 
 
 def main() -> int:
-    """The command; its exit code."""
+    """The command; its exit code. `--executor` is the command of that name, too."""
     try:
-        app()
-    except (CommandFailed, OtherOptions) as error:
+        app(["executor" if argument == "--executor" else argument for argument in sys.argv[1:]])
+    except (CommandFailed, OtherOptions, OtherDataset) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     return 0

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console, RenderableType
@@ -182,6 +182,42 @@ def pooled(
     rates = [*rates, *of_depth]
     document = {"rates": [{**asdict(each), "ratio": each.ratio} for each in rates], "bytes": sizes, "machine": found_on}
     _show([pooled_table(rates), sizes_table(sizes)], json_file, document)
+
+
+def executor(
+    *,
+    runs: Annotated[int, typer.Option(min=2, help="Runs each engine builds, five tasks of the map stage each.")] = 40,
+    seconds: Annotated[float, typer.Option(min=2.5, help="Length of those runs, in seconds.")] = 10.0,
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of all engines; medians of each round's ratios.")] = 2,
+    sizes: Annotated[
+        str, typer.Option(help="Builds to project from: runs x seconds each, with commas.")
+    ] = "150x2.5,600x2.5,30x60",
+    workers: _Workers,
+    clock: Annotated[Literal["wall", "cpu"], typer.Option(help="To project by; cpu beside other work.")] = "wall",
+    hours: Annotated[float, typer.Option(min=1, help="Recorded hours, of two-minute runs, to project to.")] = 10_000,
+    cluster_workers: Annotated[int, typer.Option(min=1, help="Workers to project to.")] = 500,
+    noise_levels: _Noise = NOISE_LEVELS,
+    folder: _Folder = None,
+    json_file: _Json = None,
+) -> None:
+    """Ray and Slurm's jobs beside local processes, in turn; and what limits a build of thousands of hours."""
+    from benchmarks.executor import ExecutorOptions, as_document, measure_executor
+    from benchmarks.executor_projection import Target
+    from benchmarks.executor_tables import executor_tables
+
+    options = ExecutorOptions(
+        runs=runs, seconds=seconds, repeats=repeats, workers=workers, sizes=_sizes(sizes), noise_levels=noise_levels,
+        target=Target(hours=hours, workers=cluster_workers), clock=clock,
+    )  # fmt: skip
+    found_on = machine()
+    with work_folder(folder, {"command": "executor", **options.tree}) as work:
+        measured = measure_executor(options, work, _say)
+    _show(executor_tables(measured), json_file, {**as_document(measured), "machine": found_on})
+
+
+def _sizes(told: str) -> list[tuple[int, float]]:
+    pairs = (each.split("x") for each in told.split(","))
+    return [(int(runs), float(seconds)) for runs, seconds in pairs]
 
 
 def _say(text: str) -> None:

@@ -29,6 +29,10 @@ class CommandFailed(Exception):
         return f"exit code {self.code} of {' '.join(self.command)}\n{self.stderr[-MOST_TOLD:]}"
 
 
+class OtherDataset(Exception):
+    """Commands that should have made the same dataset made different ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The cost of a command; `cpu_s` is user and system time of it and of every process it started and waited for.

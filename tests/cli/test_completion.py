@@ -74,6 +74,15 @@ def test_options_are_those_of_the_processor_that_is_named_or_recognised(sample_p
     assert "+source.allow_faults=" in bash("inspect", "tree", "+source.allow")
 
 
+def test_options_of_an_executor_are_those_of_the_one_that_is_named() -> None:
+    assert bash("inspect", "tree", "+executor=") == ["inline", "local", "ray", "slurm"]
+    assert {"+executor=", "+executor.address=", "+executor.jobs="} <= {*bash("inspect", "tree", "+executor")}
+    assert bash("inspect", "tree", "+executor=ray", "+executor.j") == []
+    assert bash("inspect", "tree", "+executor=slurm", "+executor.cl") == [
+        f"+executor.cluster={each}" for each in ("slurm", "local")
+    ]
+
+
 def test_zsh_is_offered_whole_words() -> None:
     assert zsh("inspect", "tree", "+source.on_bad_run=s") == "_arguments '*: :((\"+source.on_bad_run=skip\"))'\n"
     assert all(f'"{word}"' in zsh("inspect", "tree", "+source.on_bad_run=") for word in ENDS)
@@ -118,4 +127,4 @@ def test_an_answer_is_quick_and_loads_nothing_that_is_slow() -> None:
     loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in result.stderr.splitlines()}
     assert "quickdraw" in loaded
     assert not loaded & {"av", "cv2", "hydra", "omegaconf", "pyarrow", "pandas", "scipy", "matplotlib", "jinja2",
-                         "huggingface_hub", "rerun", "torch", "lerobot"}  # fmt: skip
+                         "huggingface_hub", "rerun", "ray", "submitit", "torch", "lerobot"}  # fmt: skip

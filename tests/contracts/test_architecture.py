@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "quickdraw"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MOST_LINES = 300
-HEAVY = ("torch", "torchvision", "torchcodec", "lerobot", "datasets")
+HEAVY = ("torch", "torchvision", "torchcodec", "lerobot", "datasets", "ray", "submitit")
 FOR_LEROBOT = {"quickdraw.cli.lerobot_check"}  # the one module whose purpose is lerobot's reader
 
 
@@ -60,14 +60,16 @@ def imported_by(code: str, *arguments: str, cwd: Path) -> set[str]:
     return set(json.loads(result.stdout.splitlines()[-1]))
 
 
-def test_no_module_of_the_build_path_imports_torch_or_lerobot(tmp_path: Path) -> None:
+def test_no_module_of_the_build_path_imports_torch_or_lerobot_or_an_engine(tmp_path: Path) -> None:
     """Every module but the command that exists to run lerobot's reader: what workers import is among them."""
     names = [dotted(path) for path in MODULES if dotted(path) not in FOR_LEROBOT]
     assert {"quickdraw.pipeline.mapping", "quickdraw.pipeline.packing", "quickdraw.video.transcode"} <= set(names)
     assert not imported_by("\n".join(f"import {name}" for name in names), cwd=tmp_path) & set(HEAVY)
 
 
-def test_a_whole_dry_run_imports_neither_torch_nor_lerobot(sample_tree: Path, tmp_path: Path) -> None:
+def test_a_whole_dry_run_on_this_machine_imports_neither_torch_nor_lerobot_nor_an_engine(
+    sample_tree: Path, tmp_path: Path
+) -> None:
     code = """if __name__ == "__main__":
     import sys
     from quickdraw.data.processors import main

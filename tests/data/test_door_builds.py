@@ -158,7 +158,7 @@ def test_an_interrupted_build_exits_with_130_and_leaves_the_old_dataset_and_what
         reached = {
             "workers start": lambda: any("spawn_main" in command for command in processes_of(process.pid)),
             "map": lambda: any((staging / "parts").glob("[!.]*")),
-            "pack": lambda: (staging / "dataset").is_dir(),
+            "pack": lambda: any(staging.glob("dataset-*/dataset/*")),
         }
         try:
             assert wait_for(lambda: reached[stage]() or process.poll() is not None, 60)

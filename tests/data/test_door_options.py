@@ -53,7 +53,7 @@ def refused(*arguments: str) -> str:
 
 
 def test_every_option_has_an_example_in_this_file() -> None:
-    assert set(VALUES) == set(option_names("block_stack"))
+    assert set(VALUES) == set(option_names("block_stack", "local"))
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -275,7 +275,7 @@ def test_what_is_no_option_at_all_is_refused(argument: str) -> None:
     assert f"argument: found {argument!r}, expected +option=value" in text
 
 
-@pytest.mark.parametrize("argument", ["processor=block_stak", "processor=", "processor=pooled", "executor=slurm"])
+@pytest.mark.parametrize("argument", ["processor=block_stak", "processor=", "processor=pooled", "executor=dask"])
 def test_a_group_that_does_not_exist_is_refused_with_those_that_do(argument: str) -> None:
     group, _, name = argument.partition("=")
     text = refused(*([] if group == "processor" else [PROCESSOR]), argument, "source.dir=/d")
@@ -322,7 +322,7 @@ def test_schema_and_yaml_have_the_same_keys(processor: str) -> None:
     assert path.read_text().startswith("# @package source\n")
     found = [*leaves(OmegaConf.to_container(OmegaConf.load(path)), "source."),
              *leaves(OmegaConf.to_container(OmegaConf.load(config_folder() / "build.yaml")))]  # fmt: skip
-    assert sorted(found) == sorted(option_kinds(processor))
+    assert sorted(found) == sorted(option_kinds(processor, "local"))
 
 
 @pytest.mark.parametrize("processor", group_names("processor"))
@@ -362,7 +362,7 @@ def test_help_explains_every_option_with_its_default(processor: str) -> None:
     lines = list(help_lines(processor))
     chosen = f"processor={processor}"
     config = parse([chosen]).config
-    for name in option_names(processor):
+    for name in option_names(processor, "local"):
         if name in ("processor", "executor"):
             shown = {"processor": "<required>", "executor": "local"}[name]
             assert lines[lines.index(f"  {name}={shown}") + 1].endswith(f": {', '.join(group_names(name))}")
@@ -413,7 +413,7 @@ def test_the_readme_lists_every_option_with_its_default(processor: str) -> None:
     defaults = {name: default for prefix, path in (("", "build.yaml"), ("source.", f"processor/{processor}.yaml"))
                 for name, default, _ in ((f"{prefix}{n}", d, c) for n, d, c in commented_options(
                     (config_folder() / path).read_text().splitlines()))}  # fmt: skip
-    for name in option_names(processor):
+    for name in option_names(processor, "local"):
         (row,) = [line for line in readme.splitlines() if line.startswith(f"| `{name}` |")]
         if defaults.get(name, "null") != "null" and name not in ("source.cameras", "source.slots.<name>"):
             assert f"`{defaults[name]}`" in row.split("|")[2]
@@ -421,7 +421,7 @@ def test_the_readme_lists_every_option_with_its_default(processor: str) -> None:
 
 def test_the_readme_lists_no_option_there_is_not() -> None:
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-    rows = re.findall(r"^\| `((?:source|output)\.[^`]+|dry_run|report)` \|", readme, re.MULTILINE)
+    rows = re.findall(r"^\| `((?:source|output|executor)\.[^`]+|dry_run|report)` \|", readme, re.MULTILINE)
     assert sorted(rows) == sorted(option_kinds())
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quickdraw.data.command_line.arguments import named_processor
+from quickdraw.data.command_line.arguments import named
 from quickdraw.data.command_line.composing import default_config, option_names, parse
 from quickdraw.data.options import as_json
 from quickdraw.data.pooled_episodes.options import PooledSource
@@ -75,7 +75,7 @@ def test_the_defaults_are_as_they_were_agreed() -> None:
 
 def test_every_option_is_tried_here() -> None:
     tried = {option for option, *_ in GIVEN} | {"processor", "executor", "source.dir", "source.slots.<name>"}
-    assert tried | {"output.dir", "dry_run", "report"} == set(option_names("pooled_episodes"))
+    assert tried | {"output.dir", "dry_run", "report"} == set(option_names("pooled_episodes", "local"))
 
 
 @pytest.mark.parametrize(("option", "text", "value"), GIVEN)
@@ -240,7 +240,7 @@ def test_one_command_does_not_change_the_defaults_of_the_next() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "processor"),
     [
         (["+processor=pooled_episodes"], "pooled_episodes"),
         (["x", "++processor=a", "=3"], "a"),
@@ -248,5 +248,5 @@ def test_one_command_does_not_change_the_defaults_of_the_next() -> None:
         ([], None),
     ],
 )
-def test_the_processor_is_known_whatever_else_is_wrong(arguments: list[str], named: str | None) -> None:
-    assert named_processor(arguments) == named
+def test_the_processor_is_known_whatever_else_is_wrong(arguments: list[str], processor: str | None) -> None:
+    assert named("processor", arguments) == processor

@@ -31,6 +31,32 @@ def forge(module_of: Callable[[Path], ModuleType]) -> ModuleType:
     return module_of(HERE / "pooled_forge.py")
 
 
+@pytest.fixture(scope="session")
+def watched(module_of: Callable[[Path], ModuleType]) -> ModuleType:
+    """watched_build.py."""
+    return module_of(HERE / "watched_build.py")
+
+
+@pytest.fixture(scope="session")
+def small(sample_tree: Path) -> list[str]:
+    """Options of a build of 30 parts: five short runs of three cameras, in small pictures."""
+    return ["+processor=block_stack", f"+source.dir={sample_tree}", "+source.exclude_globs=[campaign5*]",
+            "+source.cameras=[scene_left,scene_right,gripper_right_top]", "+source.hw=[48,64]",
+            "+report=false"]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def built_locally(once: Once, small: list[str], watched: ModuleType) -> Path:
+    """What it comes to on processes of this machine."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        done = watched.run([*small, "+source.workers=2"], folder / "d")
+        assert done.code == 0, done.errors
+
+    return once("built-locally", make) / "d"
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A build: `place` under the tree, the command's options, the oracle's, tasks left out.

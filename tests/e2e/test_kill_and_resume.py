@@ -143,11 +143,10 @@ def test_killed_again_and_again_at_random_times_it_ends_as_if_undisturbed(
     assert beside(output) == [".d.index", ".d.plans", "d"]
 
 
-def test_a_dead_worker_ends_the_build_and_what_the_others_finished_is_kept(
+def test_a_build_whose_worker_is_killed_goes_on_with_another_and_ends_as_if_undisturbed(
     sample_tree: Path, undisturbed: Path, output: Path
 ) -> None:
-    old = digests(output)
-    command = [sys.executable, "-m", "quickdraw.data.processors", *arguments(sample_tree, output)]
+    command = [sys.executable, "-m", "quickdraw.data.processors", *arguments(sample_tree, output, WITHOUT_VIEWS)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     parts = output.parent / ".d.building" / "parts"
     while process.poll() is None and not list(parts.glob("[!.]*")):
@@ -155,12 +154,7 @@ def test_a_dead_worker_ends_the_build_and_what_the_others_finished_is_kept(
     children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
     workers = [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     os.kill(workers[0], signal.SIGKILL)
-    said, complained = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert complained == "failed: a worker process died; was it killed, or out of memory?\n"
-    finished = len(list(parts.glob("[!.]*")))
-    assert finished > 0
-    assert f"{finished} finished parts are kept in {parts}: the same command goes on from there" in said
-    assert digests(output) == old
-    assert f"{14 - finished} parts made, {finished} there already" in build(sample_tree, output, WITHOUT_VIEWS)
+    _, complained = process.communicate(timeout=200)
+    assert (process.returncode, complained) == (0, "")
     assert digests(output) == digests(undisturbed)
+    assert beside(output) == [".d.index", ".d.plans", "d"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from quickdraw.data.command_line.composing import parse
 from quickdraw.data.processors import block_stack
+from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.build import build
 from quickdraw.pipeline.executors.inline import Inline
 from quickdraw.pipeline.joining import JoinTask
@@ -58,6 +60,23 @@ def built(tree: Path, *options: str) -> list[str]:
     settings, executor = block_stack(parse(given).config), Telling()
     build(*make_plan(settings, Inline(), PlainProgress()), executor, PlainProgress())
     return executor.told
+
+
+def test_a_worker_that_does_not_see_the_folder_is_refused_before_anything_is_made(tree: Path) -> None:
+    asked = list[str]()
+
+    class Blind(Inline):
+        def refuse_unseen(self, place: Path) -> None:
+            asked.append(f"{place.relative_to(tree.parent)}: {place.read_text()}")
+            raise Refused([Fault("node there", "path", "nothing", "the folder of this build", path=str(place))])
+
+    given = ["processor=block_stack", f"source.dir={tree}", f"output.dir={tree.parent / 'd'}", *OPTIONS]
+    plan, settings = make_plan(block_stack(parse(given).config), Inline(), PlainProgress())
+    with pytest.raises(Refused, match="path: found nothing, expected the folder of this build"):
+        build(plan, settings, Blind(), PlainProgress())
+    (told,) = asked
+    assert told.startswith(f".d.building/lock: process {os.getpid()} on ")
+    assert [path.name for path in tree.parent.iterdir()] == ["raw"]
 
 
 def test_val_which_is_longest_is_joined_while_the_others_are_still_to_be_encoded(tree: Path) -> None:

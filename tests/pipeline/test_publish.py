@@ -18,7 +18,7 @@ import pytest
 
 from quickdraw.errors import Refused
 from quickdraw.pipeline.exchange import exchanged
-from quickdraw.pipeline.publish import publish, refuse_unfit, staging
+from quickdraw.pipeline.publish import jobs_folder, publish, refuse_unfit, staging
 
 
 def dataset(folder: Path, name: str) -> Path:
@@ -158,6 +158,16 @@ def test_a_second_build_into_one_place_is_refused_with_who_holds_it(tmp_path: Pa
         assert (folder / "half done").read_text() == "work"
     with staging(output) as folder:
         assert [path.name for path in folder.iterdir()] == ["lock"]
+
+
+def test_what_a_batch_systems_jobs_left_beside_a_dataset_must_be_a_folder(tmp_path: Path) -> None:
+    output = dataset(tmp_path / "d", "old")
+    jobs_folder(output).mkdir()
+    refuse_unfit(output)
+    jobs_folder(output).rmdir()
+    jobs_folder(output).write_text("somebody's")
+    with pytest.raises(Refused, match=r"\.d\.jobs.*something that no build put there"):
+        refuse_unfit(output)
 
 
 def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:

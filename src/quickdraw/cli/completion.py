@@ -27,15 +27,15 @@ def split_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def build_options(ctx: typer.Context, incomplete: str) -> list[str]:
     """`+source.max_gap_s=` of `+source.max_g`, and `+source.on_bad_run=skip` of `+source.on_bad_run=s`."""
-    from quickdraw.data.command_line.arguments import NAME, named_processor
+    from quickdraw.data.command_line.arguments import NAME, named
     from quickdraw.data.command_line.composing import GROUPS, option_kinds
     from quickdraw.data.config_files import group_names
     from quickdraw.data.recognising import processor_of
 
     tree = ctx.params.get("tree")
-    named = named_processor(_joined(ctx.params.get("overrides") or ()))
-    processor = named or (processor_of(tree) if tree and tree.is_dir() else None)
-    kinds = option_kinds(processor).items()
+    typed = _joined(ctx.params.get("overrides") or ())
+    processor = named("processor", typed) or (processor_of(tree) if tree and tree.is_dir() else None)
+    kinds = option_kinds(processor, named("executor", typed)).items()
     values = {name: list(_values(kind)) for name, kind in kinds if NAME not in name}
     values |= {group: group_names(group) for group in GROUPS}
     del values["source.dir"]  # it is what stands before

@@ -79,15 +79,15 @@ def _print_document(tree: Path, overrides: Sequence[str]) -> None:
 
 def _surveyed(tree: Path, overrides: Sequence[str], progress: Progress) -> Survey:
     from quickdraw.data.building import settings_of
-    from quickdraw.data.command_line.arguments import named_processor
+    from quickdraw.data.command_line.arguments import named
     from quickdraw.data.command_line.composing import parse
-    from quickdraw.data.processors import EXECUTORS
+    from quickdraw.data.processors import opened
     from quickdraw.data.recognising import processor_of
     from quickdraw.pipeline.plan import survey
     from quickdraw.pipeline.plan_index import PlanIndex
 
-    chosen = [] if named_processor(overrides) else [f"processor={processor_of(tree)}"]
+    chosen = [] if named("processor", overrides) else [f"processor={processor_of(tree)}"]
     command = parse([*chosen, f"source.dir={tree}", *overrides])
     settings = settings_of(command.processor, command.config)
-    with EXECUTORS[command.executor](command.config) as executor:
+    with opened(command, settings, progress) as executor:
         return survey(settings, executor, progress, PlanIndex(settings.source))

@@ -67,10 +67,15 @@ class Settling:
         return replace(settings, source=source, encodings=films, content=content)
 
 
+def output_folder(config: Config[Any]) -> Path:
+    """The dataset's folder."""
+    return Path(config.output.dir or f"datasets/{config.source.name}").resolve()
+
+
 def _places(config: Config[Any]) -> tuple[Path, Path]:
     """The source's folder and the dataset's. Raises Refused where one is inside the other."""
     tree = Path(config.source.dir).absolute()
-    output = Path(config.output.dir or f"datasets/{config.source.name}").resolve()
+    output = output_folder(config)
     if tree.resolve().is_relative_to(output) or output.is_relative_to(tree.resolve()):
         found = f"{output} and the raw tree {tree}, one inside the other"
         raise Refused([Fault(COMMAND_LINE, "output.dir", found, "two folders apart", option="+output.dir=<folder>")])

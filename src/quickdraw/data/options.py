@@ -62,6 +62,15 @@ class ValByRule:
 NOT_CONTENT = ("dir", "workers", "val_from", "on_bad_run", "rehash")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExecutorOptions:
+    """What an executor is asked for as `executor.<name>`; each that has options adds them in a subclass."""
+
+    def checks(self) -> Iterable[Check]:
+        """What holds them to their ranges."""
+        return ()
+
+
 @dataclass(frozen=True)
 class Output:
     """Where the dataset goes."""
@@ -75,6 +84,7 @@ class Config[O: Options]:
 
     source: O
     output: Output
+    executor: ExecutorOptions
     dry_run: bool
     report: bool
 

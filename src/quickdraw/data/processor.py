@@ -67,10 +67,10 @@ class Processor[O: Options]:
     least_val_floor: int = 1
 
     def faults(self, config: Config[O]) -> list[Fault]:
-        """Every option outside its range, those that every processor has among them."""
+        """Every option outside its range, those that every build has among them."""
         source = config.source
         checks = (*place_checks(config, self.tree), *self.checks(source), *video_checks(source.video))
-        return faults_of((*checks, *split_checks(source, self.least_val_floor)))
+        return faults_of((*checks, *split_checks(source, self.least_val_floor), *config.executor.checks()))
 
 
 def processor_names() -> list[str]:

@@ -20,7 +20,9 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from quickdraw.errors import COMMAND_LINE, Fault, Refused, WorkerDied
@@ -69,7 +71,45 @@ def inline(config: Config[Any]) -> AbstractContextManager[Executor]:
     return contextlib.nullcontext(Inline())
 
 
-EXECUTORS = {"local": local, "inline": inline}
+def ray(config: Config[Any]) -> AbstractContextManager[Executor]:
+    """`executor=ray`: the nodes of a Ray cluster. Raises Refused where there is none, or a node is not as this one."""
+    _refuse_missing("ray", "ray")
+    from quickdraw.pipeline.executors.ray_cluster import ray_cluster
+
+    return ray_cluster(**asdict(config.executor), workers=config.source.workers)
+
+
+def slurm(config: Config[Any]) -> AbstractContextManager[Executor]:
+    """`executor=slurm`: array jobs, and processes of this machine for stages of few tasks. Raises Refused."""
+    _refuse_missing("slurm", "submitit")
+    from quickdraw.data.building import output_folder
+    from quickdraw.pipeline.executors.slurm import slurm_jobs
+    from quickdraw.pipeline.publish import jobs_folder
+
+    here = config.source.workers or len(os.sched_getaffinity(0))
+    return slurm_jobs(folder=jobs_folder(output_folder(config)), **asdict(config.executor), workers=here)
+
+
+def _refuse_missing(extra: str, package: str) -> None:
+    """Raise Refused where an extra is not installed."""
+    if find_spec(package) is None:
+        found, expected = f"{extra} without {package}", f"the extra; get it by: pip install 'quickdraw[{extra}]'"
+        raise Refused([Fault(COMMAND_LINE, "executor", found, expected)])
+
+
+EXECUTORS = {"local": local, "inline": inline, "ray": ray, "slurm": slurm}
+
+
+@contextlib.contextmanager
+def opened(command: Command, settings: Settings, progress: Progress) -> Iterator[Executor]:
+    """The executor that is asked for; all its workers see the tree as this process does. Raises Refused."""
+    from quickdraw.pipeline.amounts import counted
+
+    with EXECUTORS[command.executor](command.config) as executor:
+        executor.refuse_unseen(settings.source.tree)
+        if command.executor in ("ray", "slurm"):
+            progress.note(f"executor={command.executor}: up to {counted(executor.workers, 'task')} at once")
+        yield executor
 
 
 def run(command: Command, progress: Progress) -> tuple[Outcome, str]:
@@ -88,7 +128,7 @@ def run(command: Command, progress: Progress) -> tuple[Outcome, str]:
 
     started, settings = time.monotonic(), settings_of(command.processor, command.config)
     refuse_unfit(settings.output)
-    with EXECUTORS[command.executor](command.config) as executor:
+    with opened(command, settings, progress) as executor:
         plan, settings = make_plan(settings, executor, progress)
         warnings = [*_glob_warnings(command, plan, settings), *_option_warnings(command)]
         tell(progress, (*describe(plan, settings), *(f"warning: {warning}" for warning in warnings)))
@@ -152,12 +192,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _answered(options: Sequence[str], *, quiet: bool, as_json: bool) -> int:
     """The command without its flags: what was asked for on stdout, why not on stderr; the exit code."""
-    from quickdraw.data.command_line.arguments import named_processor
+    from quickdraw.data.command_line.arguments import named
     from quickdraw.data.command_line.help_text import USAGE, help_lines
 
     if "--help" in options or "-h" in options:
         with contextlib.suppress(BrokenPipeError):  # `| head`
-            print("\n".join(help_lines(named_processor(options))), flush=True)
+            print("\n".join(help_lines(named("processor", options), named("executor", options))), flush=True)
         return 0
     if not options:
         return _say(USAGE, REFUSED)

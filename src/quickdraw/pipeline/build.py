@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,28 +13,29 @@ from quickdraw.core.episode import Rejected
 from quickdraw.core.statistics import Statistics
 from quickdraw.errors import InvariantError, Refused
 from quickdraw.formats.json_document import write_json
-from quickdraw.formats.lerobot.videos import Reel, plan_reel
+from quickdraw.formats.lerobot.videos import Clip, Reel, plan_reel
 from quickdraw.pipeline.agreement import merged
-from quickdraw.pipeline.cubes import split_cubes
 from quickdraw.pipeline.describe import warning_lines
 from quickdraw.pipeline.digests import DigestIndex
 from quickdraw.pipeline.documents import provenance_fingerprint, summary, write_provenance
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.inventory import is_whole, remember, take_inventory
 from quickdraw.pipeline.joining import JoinTask
-from quickdraw.pipeline.map_stage import MapStage, Shelf
+from quickdraw.pipeline.map_stage import ClipSizes, MapStage, Shelf
 from quickdraw.pipeline.mapping import Digests, Workshop
 from quickdraw.pipeline.members import Members, members_of
-from quickdraw.pipeline.packing import FileTask, PackTask, pack
+from quickdraw.pipeline.packing import Packing, pack
 from quickdraw.pipeline.parts import PartStore
 from quickdraw.pipeline.places import LOG, NORMALIZATION, PROVENANCE, SUMMARY
 from quickdraw.pipeline.plan import BuildPlan, faults_of, without
 from quickdraw.pipeline.plan_index import write_plans
 from quickdraw.pipeline.progress import Progress
-from quickdraw.pipeline.publish import PARTS, index_file, plans_file, publish, staging
+from quickdraw.pipeline.publish import LOCK, PARTS, index_file, plans_file, publish, staging
 from quickdraw.pipeline.published import Published
 from quickdraw.pipeline.refusals import fault_lines
 from quickdraw.pipeline.settings import Settings
+from quickdraw.pipeline.shown import ShownBySplit, beyond_px, cubes_shown, look_up
+from quickdraw.pipeline.site import Site
 from quickdraw.pipeline.statistics import measure, measure_tasks, normalization, trainer_statistics
 from quickdraw.pipeline.trace import fingerprint_of
 from quickdraw.pipeline.verify.shift_curves import write_shift_curves
@@ -45,14 +45,16 @@ from quickdraw.pipeline.verify.verify import verify_structure
 def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Progress) -> bool:
     """Build and publish the dataset; False where the one that is published already is what would be built.
 
-    Raises Refused, nothing published, where pictures turn out bad; what is finished by then is kept for the next try.
+    Raises Refused, nothing published, where pictures turn out bad, or a worker does not see where they are put; what is
+    finished by then is kept for the next try.
     """
     with staging(settings.output) as folder:
         store, index = PartStore(folder / PARTS), DigestIndex(index_file(settings.output), not settings.rehash)
         store.clear()
         try:
-            published = Published(settings.output)
-            fresh = _Stages(plan, settings, executor, progress, folder, store, published).run(index)
+            executor.refuse_unseen(folder / LOCK)
+            site, published = Site.begin(folder), Published(settings.output)
+            fresh = _Stages(plan, settings, executor, progress, site, store, published).run(index)
         except BaseException:
             executor.stop()
             store.clear()
@@ -67,13 +69,13 @@ def build(plan: BuildPlan, settings: Settings, executor: Executor, progress: Pro
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
-    """The stages of one build, each reading what the one before left in `folder`."""
+    """The stages of one build, each reading what the one before left at `site`."""
 
     plan: BuildPlan
     settings: Settings
     executor: Executor
     progress: Progress
-    folder: Path
+    site: Site
     store: PartStore
     published: Published
 
@@ -85,7 +87,7 @@ class _Stages:
 
     @property
     def dataset(self) -> Path:
-        return self.folder / "dataset"
+        return self.site.dataset
 
     def run(self, index: DigestIndex) -> bool:
         """All of them, as far as they are needed; whether a dataset was published."""
@@ -103,7 +105,7 @@ class _Stages:
             reels = stage.reels
         if stages.is_published(stage.digests, index):
             return False
-        stages.publish(stage.digests, reels, index)
+        stages.publish(stage.digests, reels, stage.sizes, index)
         return True
 
     def makes_as(self, other: _Stages) -> bool:
@@ -113,7 +115,7 @@ class _Stages:
 
     def mapped(self, digests: Digests, index: DigestIndex) -> MapStage:
         """The map stage, run."""
-        stage = MapStage(self.workshop, self.plan, self.settings.dataset_spec(), self.dataset, digests, index)
+        stage = MapStage(self.workshop, self.plan, self.settings.dataset_spec(), self.site, digests, index)
         stage.run(self.executor, self.progress)
         return stage
 
@@ -131,24 +133,36 @@ class _Stages:
             raise Refused(faults_of(merged(rejected)), len(self.plan.episodes), self.settings.source.words)
         for line in fault_lines(faults_of(merged(rejected))):
             self.progress.note(f"not built: {line}")
-        if self.dataset.exists():
-            shutil.rmtree(self.dataset)  # files were joined for splits that are others now
+        site = Site.begin(self.site.folder.parent)  # files were joined for splits that are others now
+        shutil.rmtree(self.site.folder, ignore_errors=True)
         plan, settings = without(self.plan, rejected, self.settings)
         for line in warning_lines(plan, said=self.plan.warnings):
             self.progress.note(line)
-        return replace(self, plan=plan, settings=settings)
+        return replace(self, plan=plan, settings=settings, site=site)
 
     def members(self, digests: Digests) -> dict[str, Members]:
         """Split name -> its episodes, in order, without cubes."""
         return {split.name: members_of(self.workshop, split, self.plan.episodes, digests) for split in self.plan.splits}
 
-    def with_cubes(self, members: Mapping[str, Members]) -> dict[str, Members]:
+    def shown(self, members: Mapping[str, Members]) -> ShownBySplit:
+        """What the pictures of every episode show, where there is depth, or cubes to look for."""
+        rule, encodings = self.settings.cubes, self.settings.encodings
+        if rule is None and all(encoding.channels > 1 for encoding in encodings.values()):
+            return {}
+        return look_up(members, rule, self.picture_px, self.executor)
+
+    @property
+    def picture_px(self) -> int:
+        """Pixels of a picture in which cubes are looked for; 0 where they are not."""
+        rule = self.settings.cubes
+        return self.settings.encodings[rule.cameras[0]].picture_px if rule else 0
+
+    def with_cubes(self, members: Mapping[str, Members], shown: ShownBySplit) -> dict[str, Members]:
         """The same, each split with the cubes there is evidence for in it."""
         rule, found = self.settings.cubes, dict(members)
         if rule:
             for name, episodes in members.items():
-                tracks = ([member.fragment.track(camera) for camera in rule.cameras] for member in episodes)
-                cubes = split_cubes(rule, tracks, self.settings.encodings[rule.cameras[0]].picture_px)
+                cubes = cubes_shown(rule, shown[name], self.picture_px)
                 self.progress.note(f"cubes in {name}: {cubes}")
                 found[name] = replace(episodes, cubes=cubes)
         return found
@@ -165,12 +179,15 @@ class _Stages:
         promised = provenance_fingerprint(self.plan, self.settings, self.members(digests))
         return there == promised and is_whole(output, index)
 
-    def publish(self, digests: Digests, reels: dict[Shelf, Reel], index: DigestIndex) -> None:
+    def publish(self, digests: Digests, reels: dict[Shelf, Reel], sizes: ClipSizes, index: DigestIndex) -> None:
         """Everything from parts to the published dataset; the video files of `reels` are there already."""
-        members = self.with_cubes(self.members(digests))
-        for camera, beyond_px in _beyond(members).items():
-            self.progress.note(f"{camera}: {beyond_px:,} pixels of depth lay beyond its scale and became the farthest")
-        self.pack(members, self.measure(members), reels)
+        plain = self.members(digests)
+        shown = self.shown(plain)
+        members = self.with_cubes(plain, shown)
+        for camera, pixels in beyond_px(shown).items():
+            self.progress.note(f"{camera}: {pixels:,} pixels of depth lay beyond its scale and became the farthest")
+        trainer = self.pack(members, self.measure(members), reels, sizes)
+        self.write_documents(members, trainer, shown)
         write_shift_curves(
             self.dataset, members, settings=self.settings, executor=self.executor, progress=self.progress
         )
@@ -197,33 +214,42 @@ class _Stages:
         members: Mapping[str, Members],
         measured: Mapping[str, dict[str, Statistics]],
         joined: Mapping[Shelf, Reel],
-    ) -> None:
-        """Write every split and the documents beside them."""
+        sizes: ClipSizes,
+    ) -> dict[str, Statistics]:
+        """Write every split; train's statistics as trainers take them."""
         spec, pin = self.settings.dataset_spec(), self.settings.stats == "train"
         trainer = trainer_statistics(spec, measured["train"])
-        tasks: list[PackTask | FileTask | JoinTask] = []
+        joins, packings = list[JoinTask](), list[Packing]()
         for name, episodes in members.items():
             late = {
-                camera: self.reel(name, camera, episodes) for camera in spec.cameras if (name, camera) not in joined
+                camera: self.reel(name, camera, episodes, sizes)
+                for camera in spec.cameras
+                if (name, camera) not in joined
             }
-            tasks += [JoinTask(file) for reel in late.values() for file in reel.files]
+            joins += [JoinTask(self.site, file) for reel in late.values() for file in reel.files]
             reels = late | {camera: joined[name, camera] for camera in spec.cameras if camera not in late}
             places = {camera: reel.places for camera, reel in reels.items()}
             statistics = trainer if pin else measured[name]
-            tasks.append(PackTask(self.dataset, name, spec, episodes, places, statistics, pin))
-            tasks.append(FileTask(self.dataset, name, spec.cameras, episodes))
+            packings.append(Packing(self.site, name, spec, episodes, places, statistics, pin))
         with self.progress.stage("pack", sum(map(self.plan.frames, self.plan.splits)), "rows") as meter:
-            for written in self.executor.run(pack, tasks):
-                meter.advance(written.rows)
-        constants = normalization(spec, trainer)
+            for rows in pack(packings, joins, self.executor):
+                meter.advance(rows)
+        return trainer
+
+    def reel(self, split: str, camera: str, members: Members, sizes: ClipSizes) -> Reel:
+        """The video files of a camera that have not been joined yet."""
+        fragments = (member.fragment for member in members)
+        clips = [Clip(each.clip(camera), each.frames, sizes[each.plan.key][camera]) for each in fragments]
+        return plan_reel(self.dataset / split, self.settings.dataset_spec(), camera, clips)
+
+    def write_documents(
+        self, members: Mapping[str, Members], trainer: dict[str, Statistics], shown: ShownBySplit
+    ) -> None:
+        """The documents beside the splits."""
+        constants = normalization(self.settings.dataset_spec(), trainer)
         write_json(self.dataset / NORMALIZATION, constants, indent=2)
         write_json(self.dataset / SUMMARY, summary(self.plan, self.settings, constants), indent=2)
-        write_provenance(self.dataset / PROVENANCE, self.plan, self.settings, members)
-
-    def reel(self, split: str, camera: str, members: Members) -> Reel:
-        """The video files of a camera that have not been joined yet."""
-        clips = [(member.fragment.clip(camera), member.frames) for member in members]
-        return plan_reel(self.dataset / split, self.settings.dataset_spec(), camera, clips)
+        write_provenance(self.dataset / PROVENANCE, self.plan, self.settings, members, shown)
 
     def verify(self) -> None:
         """Read back what is about to be published, all but the pixels. Raises InvariantError."""
@@ -242,9 +268,3 @@ class _Stages:
         ]
         text = "\n".join([*varying, *self.progress.lines, ""])
         (self.dataset / LOG).write_text(text, encoding="utf-8")
-
-
-def _beyond(members: Mapping[str, Members]) -> Counter[str]:
-    """How many pixels of each depth camera, in all splits, lay beyond what its pictures can tell, where any did."""
-    fragments = (member.fragment for episodes in members.values() for member in episodes)
-    return sum((Counter(fragment.depth_beyond_px()) for fragment in fragments), Counter())

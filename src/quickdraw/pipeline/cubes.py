@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from quickdraw.core.cubes import CUBE, CubeRule, Track, colours_in, cube_rows
@@ -40,7 +40,12 @@ class SplitCubes:
 
 def split_cubes(rule: CubeRule, episodes: Iterable[Sequence[Track]], picture_px: int) -> SplitCubes:
     """The split whose episodes have these tracks, one per camera of the rule."""
-    found = [colours_in(tracks, picture_px, rule.thresholds) for tracks in episodes]
+    return cubes_of(rule, (colours_in(tracks, picture_px, rule.thresholds) for tracks in episodes), picture_px)
+
+
+def cubes_of(rule: CubeRule, episodes: Iterable[Collection[str]], picture_px: int) -> SplitCubes:
+    """The split whose episodes are evidence for these colours."""
+    found = list(episodes)
     return SplitCubes(rule, picture_px, {c: sum(c in colours for colours in found) for c in COLOURS}, len(found))
 
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import quickdraw
-from quickdraw.core.cubes import VIEWS, Track
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.fingerprint import fingerprint_with
 from quickdraw.core.resample import Displacement
 from quickdraw.core.split import Split
 from quickdraw.formats.json_document import write_json_with
-from quickdraw.pipeline.cubes import Member
 from quickdraw.pipeline.digests import FileDigest
+from quickdraw.pipeline.fragments import Fragment
 from quickdraw.pipeline.members import Members
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.settings import Settings
+from quickdraw.pipeline.shown import Shown, ShownBySplit
 
 FINGERPRINT = "fingerprint"
 MEASURED_WITH = "cubes_measured_with"  # versions, where cubes were not measured with those of the build
 # What only a build's pictures tell, of all of them and of each episode; all else is known when it begins.
 FOUND = ("palette", MEASURED_WITH)
 FOUND_IN_EPISODE = ("cubes", "depth_beyond_px")
-DATASET_VERSION = 4  # raised when the same parts are packed, measured or described otherwise than before
+DATASET_VERSION = 5  # raised when the same parts are packed, measured or described otherwise than before
+NOTHING = Shown({}, frozenset(), {})
 WINDOW = 72  # rows a training window spans: 8 past and 64 future ones, as the loader cuts them
 CONTENT_PACKAGES = ("av", "numpy", "opencv-python-headless", "pandas", "pyarrow", "scipy")
 
@@ -83,12 +84,14 @@ def provenance_fingerprint(plan: BuildPlan, settings: Settings, members: Mapping
     return _build_fingerprint(_head(plan, settings, members), _episodes(plan, members))
 
 
-def write_provenance(path: Path, plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -> None:
-    """provenance.json: with what, how configured, and from which files each episode was made."""
+def write_provenance(
+    path: Path, plan: BuildPlan, settings: Settings, members: Mapping[str, Members], shown: ShownBySplit
+) -> None:
+    """provenance.json: with what, how configured, and from which files each episode was made, and what it shows."""
     head = _head(plan, settings, members)
     known = {FINGERPRINT: _build_fingerprint(head, _episodes(plan, members))}
     # Made twice, for all episodes together are much to keep.
-    write_json_with(path, {**head, **known}, "episodes", _episodes(plan, members, looked=True), indent=2)
+    write_json_with(path, {**head, **known}, "episodes", _episodes(plan, members, shown), indent=2)
 
 
 def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -> dict[str, Any]:
@@ -108,12 +111,14 @@ def _head(plan: BuildPlan, settings: Settings, members: Mapping[str, Members]) -
     }
 
 
-def _episodes(plan: BuildPlan, members: Mapping[str, Members], *, looked: bool = False) -> Iterator[dict[str, Any]]:
-    """Every episode; `looked`: with what was found in its pictures of depth, which are all there then."""
+def _episodes(
+    plan: BuildPlan, members: Mapping[str, Members], shown: ShownBySplit | None = None
+) -> Iterator[dict[str, Any]]:
+    """Every episode; with what its pictures show, where that is known."""
     for split in plan.splits:
         for number, member in enumerate(members[split.name]):
-            beyond = member.fragment.depth_beyond_px() if looked else {}
-            yield {**_episode(split, number, member), **({"depth_beyond_px": beyond} if beyond else {})}
+            found = shown[split.name][number] if shown else NOTHING
+            yield _episode(split, number, member.fragment, found)
 
 
 def build_fingerprint(document: Mapping[str, Any]) -> str:
@@ -152,8 +157,8 @@ def _palettes(members: Mapping[str, Members]) -> dict[str, Any]:
     return {"palette": palettes} if palettes else {}
 
 
-def _episode(split: Split, number: int, member: Member) -> dict[str, Any]:
-    plan = member.fragment.plan
+def _episode(split: Split, number: int, fragment: Fragment, shown: Shown) -> dict[str, Any]:
+    plan = fragment.plan
     return {
         "split": split.name,
         "episode_index": number,
@@ -164,22 +169,13 @@ def _episode(split: Split, number: int, member: Member) -> dict[str, Any]:
         "t_hi_s": plan.t_hi_s,
         "displacement": {stream: _fields(moved) for stream, moved in plan.displacement.items()},
         **plan.provenance,
-        **seen(member.tracks()),
-        "fragments": member.fragment.parts(),
-        "sources": {file: _fields(digest) for file, digest in sorted(member.fragment.sources.items())},
+        **shown.cubes,
+        "fragments": fragment.parts(),
+        "sources": {file: _fields(digest) for file, digest in sorted(fragment.sources.items())},
+        **({"depth_beyond_px": dict(shown.beyond_px)} if shown.beyond_px else {}),
     }
 
 
 def _fields(value: Displacement | FileDigest) -> dict[str, Any]:
     """By name; `asdict` would copy them, which takes ten times as long."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def seen(tracks: Sequence[Track]) -> dict[str, Any]:
-    """What was seen of the cubes in an episode, whatever its split's palette: share of the rows, and hue, by view."""
-    return {"cubes": {view: _view(track) for view, track in zip(VIEWS, tracks, strict=True)}} if tracks else {}
-
-
-def _view(track: Track) -> dict[str, Any]:
-    shares = track.visible_share()
-    return {"visible_share": shares, "hue_deg": {c: peak.hue_deg for c, peak in track.peaks.items() if shares[c]}}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quickdraw.video.join import VideoFile
+from quickdraw.pipeline.site import Site
+from quickdraw.video.join import VideoFile, join
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +17,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class JoinTask:
-    """Write one video file."""
+    """Write one video file of the dataset growing at `site`."""
 
+    site: Site
     file: VideoFile
+
+    def __str__(self) -> str:
+        return f"video {self.file.path.relative_to(self.site.dataset)}"
 
     def __call__(self) -> Written:
         """Join its clips."""
-        self.file.write()
+        with self.site.filling(self.file.path.parent) as folder:
+            join(self.file.clips, folder / self.file.path.name, self.file.rate_hz)
         return Written(0)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from quickdraw.core.episode import EpisodeKey, Rejected
 from quickdraw.core.split import Split
 from quickdraw.formats.lerobot.schema import DatasetSpec
-from quickdraw.formats.lerobot.videos import Reel, plan_reel
+from quickdraw.formats.lerobot.videos import Clip, Reel, plan_reel
 from quickdraw.pipeline.digests import DigestIndex
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.joining import JoinTask, Written
@@ -17,26 +16,29 @@ from quickdraw.pipeline.mapping import Digests, Made, MapTask, Workshop, map_tas
 from quickdraw.pipeline.part_files import CLIP
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.progress import Progress
+from quickdraw.pipeline.site import Site
 
 type Shelf = tuple[str, str]  # a split and one of its cameras
+type ClipSizes = dict[EpisodeKey, dict[str, int]]
 
 
 @dataclass(slots=True)
 class MapStage:
-    """Makes all parts of `plan`, and of what is complete joins the video files of the dataset growing at `dataset`.
+    """Makes all parts of `plan`, and of what is complete joins the video files of the dataset growing at `site`.
 
     `digests` begin with those of files that are known not to have changed. `reels` are what was joined, by split and
-    camera; `rejected` is what could not be made.
+    camera; `sizes` are bytes of every clip by episode and camera; `rejected` is what could not be made.
     """
 
     workshop: Workshop
     plan: BuildPlan
     spec: DatasetSpec
-    dataset: Path
+    site: Site
     digests: Digests
     index: DigestIndex
     reels: dict[Shelf, Reel] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
+    sizes: ClipSizes = field(default_factory=dict)
     parts: int = 0
     new: int = 0
     _missing: dict[Shelf, int] = field(default_factory=dict)
@@ -66,6 +68,8 @@ class MapStage:
         self.parts += made.parts
         self.new += made.new
         self.digests[made.key] |= made.sources
+        if made.camera is not None:
+            self.sizes.setdefault(made.key, {})[made.camera] = made.clip_bytes
         for file, digest in made.sources.items():
             path, stamp = self.workshop.source.path(made.key, file), self.plan.episodes[made.key].stamps[file]
             self.index.add(path, stamp, digest.sha256)
@@ -80,11 +84,11 @@ class MapStage:
         if is_new:
             self._renewed.add(shelf)
         if not self._missing[shelf] and shelf in self._renewed:
-            clips = [(self._clip(key, camera), self.plan.lengths[key]) for key in split.episodes]
-            self.reels[shelf] = plan_reel(self.dataset / split.name, self.spec, camera, clips)
-            yield from map(JoinTask, self.reels[shelf].files)
+            clips = [self._clip(key, camera) for key in split.episodes]
+            self.reels[shelf] = plan_reel(self.site.dataset / split.name, self.spec, camera, clips)
+            yield from (JoinTask(self.site, file) for file in self.reels[shelf].files)
 
-    def _clip(self, key: EpisodeKey, camera: str) -> Path:
+    def _clip(self, key: EpisodeKey, camera: str) -> Clip:
         plan = self.plan.episodes[key]
         part = self.workshop.clip_part(plan, camera, self.digests[key][plan.videos[camera]])
-        return self.workshop.store.folder(part) / CLIP
+        return Clip(self.workshop.store.folder(part) / CLIP, self.plan.lengths[key], self.sizes[key][camera])

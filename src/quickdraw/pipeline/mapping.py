@@ -71,7 +71,7 @@ class Workshop:
 class Made:
     """A task is done: `cost` pictures were its share; of its `parts` it made `new`, from files of these digests.
 
-    `camera` is whose pictures it was about, None where it was the rows.
+    `camera` is whose pictures it was about, None where it was the rows; `clip_bytes` is how large its clip is.
     """
 
     key: EpisodeKey
@@ -80,6 +80,7 @@ class Made:
     parts: int
     new: int
     sources: Mapping[str, FileDigest]
+    clip_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,9 @@ class RowsTask:
     workshop: Workshop
     plan: EpisodePlan
     known: Mapping[str, FileDigest]
+
+    def __str__(self) -> str:
+        return f"rows of {self.plan.key}"
 
     @property
     def cost(self) -> int:
@@ -120,6 +124,9 @@ class PicturesTask:
     camera: str
     known: Mapping[str, FileDigest]
 
+    def __str__(self) -> str:
+        return f"{self.camera} of {self.plan.key}"
+
     @property
     def cost(self) -> int:
         """Camera frames to decode, about."""
@@ -138,7 +145,8 @@ class PicturesTask:
         if rule and shop.lacks(part := track_fingerprint(clip, rule.thresholds), TRACK_KIND):
             shop.store.make(part, partial(self._file, part, track, shop.store.folder(clip) / CLIP, rule))
             new += 1
-        return Made(plan.key, self.camera, self.cost, 1 + (rule is not None), new, digests)
+        size = (shop.store.folder(clip) / CLIP).stat().st_size
+        return Made(plan.key, self.camera, self.cost, 1 + (rule is not None), new, digests, size)
 
     def _film(self, part: str, rule: CubeRule | None, folder: Path) -> Track | None:
         """Make a clip; the cubes that were seen in it meanwhile."""

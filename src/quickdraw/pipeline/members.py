@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from quickdraw.core.episode import EpisodeKey, EpisodePlan
 from quickdraw.core.split import Split
@@ -27,6 +28,11 @@ class Members:
 
     def __len__(self) -> int:
         return len(self.plans)
+
+    def only(self, first: int, stop: int) -> Members:
+        """Those from number `first` to `stop`, exclusive, and no more than they need."""
+        keys = list(islice(self.plans, first, stop))
+        return replace(self, plans=self.plans.only(keys), digests={key: self.digests[key] for key in keys})
 
     def __iter__(self) -> Iterator[Member]:
         for key, plan in self.plans.items():

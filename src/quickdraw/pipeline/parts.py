@@ -7,9 +7,12 @@ folder of this name", in whatever build it was finished.
 
 from __future__ import annotations
 
+import errno
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -82,7 +85,7 @@ class PartStore:
             return False
         sound = are_sound(part, {name: self.folder(part) / name for name in kind})
         if not sound:
-            _remove(self.folder(part))
+            self._remove(self.folder(part))
         return sound
 
     def __len__(self) -> int:
@@ -91,7 +94,7 @@ class PartStore:
 
     def make[R](self, part: str, fill: Callable[[Path], R]) -> R:
         """Let `fill` write a part's files into a new folder; it gets its name when all of them are on the disk."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.mkdir(exist_ok=True)  # not what it lies in, which is gone when the build is
         growing = Path(tempfile.mkdtemp(prefix=GROWING, dir=self.root))
         try:
             filled = fill(growing)
@@ -104,20 +107,23 @@ class PartStore:
     def _name(self, growing: Path, part: str) -> None:
         try:
             growing.rename(self.folder(part))
-        except OSError:
-            if not self.has(part):  # another task may have made the very same
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another task has made the very same
                 raise
 
     def clear(self) -> None:
         """Remove what was begun and never finished; nobody may be at it any more."""
         for growing in self.root.glob(f"{GROWING}*"):
-            _remove(growing)
+            self._remove(growing)
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()
 
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    def _remove(self, path: Path) -> None:
+        """At once, by another name first: who writes there still, on a node thought dead, finds it gone, not half."""
+        gone = self.root / f"{GROWING}{secrets.token_hex(8)}"
+        with suppress(FileNotFoundError):
+            path.rename(gone)
+        if gone.is_dir() and not gone.is_symlink():
+            shutil.rmtree(gone, ignore_errors=True)
+        else:
+            gone.unlink(missing_ok=True)

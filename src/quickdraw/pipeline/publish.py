@@ -53,6 +53,11 @@ def plans_file(output: Path) -> Path:
     return output.parent / f".{output.name}.plans"
 
 
+def jobs_folder(output: Path) -> Path:
+    """Where the jobs of a build for `output` that runs on a batch system leave what came of their tasks."""
+    return output.parent / f".{output.name}.jobs"
+
+
 def _index_files(output: Path) -> list[Path]:
     """What is remembered beside `output`, and where that grows."""
     return [place for path in (index_file(output), plans_file(output)) for place in (path, aside(path))]
@@ -91,8 +96,8 @@ def refuse_unplaceable(output: Path) -> None:
 def _refuse_obstructed(output: Path) -> None:
     """What builds keep beside a dataset must be of the kind they keep."""
     staging = _staging_folder(output)
-    for path, right in ((staging, Path.is_dir), (staging / LOCK, Path.is_file), (staging / PARTS, Path.is_dir),
-                        *((path, Path.is_file) for path in _index_files(output))):  # fmt: skip
+    folders, files = (staging, staging / PARTS, jobs_folder(output)), (staging / LOCK, *_index_files(output))
+    for path, right in (*((path, Path.is_dir) for path in folders), *((path, Path.is_file) for path in files)):
         if (path.exists() or path.is_symlink()) and not right(path):
             raise _refusal(path, "something that no build put there", "what a build left, or nothing: please remove it")
 
@@ -168,6 +173,7 @@ def _hold(folder: Path, output: Path) -> Iterator[None]:
         lock.truncate(0)
         lock.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S %z')}")
         lock.flush()
+        os.fsync(lock.fileno())  # workers elsewhere tell by it whether this folder is theirs, too
         yield
 
 

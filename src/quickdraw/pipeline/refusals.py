@@ -97,10 +97,14 @@ def _cell(fault: Fault) -> Iterator[Text]:
 
 
 def failure(error: Exception) -> str:
-    """What failed, in words: of a file its name and the system's reason, without its number."""
+    """What failed, in words: of a file its name and the system's reason, without its number; then what else is known.
+
+    What takes more than a line is left to a traceback.
+    """
+    told = str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
-    return str(error)
+        told = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    return "; ".join([told, *(note for note in getattr(error, "__notes__", ()) if "\n" not in note)])
 
 
 def as_document(refused: Refused) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import Any
 
 from quickdraw.core.cubes import CUBE, CubeRule, Track
 from quickdraw.pipeline.cubes import SplitCubes
-from quickdraw.pipeline.documents import FINGERPRINT, MEASURED_WITH, build_fingerprint, described, seen, versions
+from quickdraw.pipeline.documents import FINGERPRINT, MEASURED_WITH, build_fingerprint, described, versions
 from quickdraw.pipeline.fragments import write_track
 from quickdraw.pipeline.parts import track_fingerprint
 from quickdraw.pipeline.places import TRACK_PLACE
+from quickdraw.pipeline.shown import seen
 
 AFTER_CUBES = ("fragments", "sources")  # what stands behind the cubes of an episode in provenance.json
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from quickdraw.core.passes import of_passes
 from quickdraw.core.statistics import Statistics
 from quickdraw.formats.lerobot.fingerprints import FINGERPRINTS_PATH, vector_crcs, write_fingerprints
-from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
-from quickdraw.formats.lerobot.videos import plan_reel
+from quickdraw.formats.lerobot.packer import BlockPlan, Contents, pack_block, write_documents
+from quickdraw.formats.lerobot.videos import Clip, plan_reel
 from quickdraw.pipeline.verify.verify import verify_structure
 from quickdraw.video.checksums import packet_crcs
 
@@ -70,7 +70,7 @@ def main(folder: Path, episodes: int, rows: int) -> None:
     same = Same(rows, "a task", first.arrays, first.clip(CAMERA), first.picture_statistics(CAMERA))
     many = [same] * episodes
     root = folder / "many"
-    reel = plan_reel(root, spec, CAMERA, [(same.file, rows)] * episodes)
+    reel = plan_reel(root, spec, CAMERA, [Clip(same.file, rows, same.file.stat().st_size)] * episodes)
     for file in reel.files:
         file.write()
     print("join", peak_kb())
@@ -79,7 +79,12 @@ def main(folder: Path, episodes: int, rows: int) -> None:
     }
     statistics[spec.video_key(CAMERA)] = replace(same.pictures, count=same.pictures.count * episodes)
     print("measure", peak_kb())
-    pack_split(SplitPlan(root, spec, many, {CAMERA: reel.places}, statistics, pin=False))
+    contents = Contents.of((episode.frames, episode.task) for episode in many)
+    for block in contents.blocks(spec):
+        some = slice(block.first, block.stop)
+        places = {CAMERA: reel.places[some]}
+        pack_block(BlockPlan(spec, block, many[some], contents.task_of[some], places, pin=False), root)
+    write_documents(root, spec, contents, statistics)
     print("pack", peak_kb())
     crcs = {CAMERA: packet_crcs(same.file)} | {name: vector_crcs(array) for name, array in same.arrays.items()}
     write_fingerprints(folder / FINGERPRINTS_PATH.format(split="many"), (crcs for _ in many))

@@ -20,9 +20,9 @@ from quickdraw.core.episode import DepthPlan
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.normalization import for_training
 from quickdraw.core.statistics import LEVELS, Statistics, histogram, of_histogram, of_rows
-from quickdraw.formats.lerobot.packer import SplitPlan, pack_split
+from quickdraw.formats.lerobot.packer import BlockPlan, Contents, pack_block, write_documents
 from quickdraw.formats.lerobot.schema import CameraSpec, DatasetSpec, Limits
-from quickdraw.formats.lerobot.videos import plan_reel
+from quickdraw.formats.lerobot.videos import Clip, plan_reel
 from quickdraw.video.depth_encoding import DepthEncoding
 from quickdraw.video.depth_encoding import encode_depth as film_depth
 from quickdraw.video.encoding import Encoding
@@ -195,9 +195,15 @@ def trainer_statistics(spec: DatasetSpec, train: Sequence[FakeEpisode]) -> dict[
 
 def pack(root: Path, spec: DatasetSpec, episodes: Sequence[FakeEpisode], pin: bool = True) -> Path:
     """A split of `episodes` at `root`, carrying its own trainer statistics."""
-    reels = {c: plan_reel(root, spec, c, [(e.clip(c), e.frames) for e in episodes]) for c in spec.cameras}
+    clips = {c: [Clip(e.clip(c), e.frames, e.clip(c).stat().st_size) for e in episodes] for c in spec.cameras}
+    reels = {camera: plan_reel(root, spec, camera, of_camera) for camera, of_camera in clips.items()}
     for file in [file for reel in reels.values() for file in reel.files]:
         file.write()
     places = {camera: reel.places for camera, reel in reels.items()}
-    pack_split(SplitPlan(root, spec, episodes, places, trainer_statistics(spec, episodes), pin))
+    contents = Contents.of((episode.frames, episode.task) for episode in episodes)
+    for block in contents.blocks(spec):
+        some = slice(block.first, block.stop)
+        of_block = {camera: of_camera[some] for camera, of_camera in places.items()}
+        pack_block(BlockPlan(spec, block, episodes[some], contents.task_of[some], of_block, pin), root)
+    write_documents(root, spec, contents, trainer_statistics(spec, episodes))
     return root

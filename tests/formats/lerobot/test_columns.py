@@ -86,15 +86,15 @@ class Rolled:
 
 @pytest.fixture(scope="session")
 def rolled(synthetic: ModuleType, once: Callable[[str, Callable[[Path], None]], Path]) -> Rolled:
-    from quickdraw.formats.lerobot import files, writer
+    from quickdraw.formats.lerobot import blocks, files
     from quickdraw.formats.lerobot.schema import Limits
 
     def make(folder: Path) -> None:
-        limits = Limits(files_per_chunk=2, data_mb=9, video_mb=1000, video_s=1000)
+        limits = Limits(files_per_chunk=2, data_mb=95, video_mb=1000, video_s=1000)
         episodes = [synthetic.fake_episode(n, length, folder / "clips") for n, length in enumerate(LENGTHS)]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(files, "MB", 1024)
-            patch.setattr(writer, "MB", 1024)
+            patch.setattr(blocks, "MB", 1024)
             synthetic.pack(folder / "split", synthetic.dataset_spec(limits), episodes)
         (folder / "before.json").write_text(json.dumps(digests(folder / "split")))
         put(folder / "split", folder / "after", feature(LENGTHS))

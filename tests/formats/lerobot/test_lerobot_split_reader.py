@@ -32,14 +32,14 @@ def plain(root: Path, kind: str = "data") -> pa.Table:
 @pytest.fixture(scope="module")
 def joined(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Nine episodes in several video files, several data files."""
-    from quickdraw.formats.lerobot import files, writer
+    from quickdraw.formats.lerobot import blocks, files
     from quickdraw.formats.lerobot.schema import Limits
 
     folder = tmp_path_factory.mktemp("joined")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "MB", 1024)
-        patch.setattr(writer, "MB", 1024)
-        limits = Limits(files_per_chunk=2, data_mb=12, video_mb=1000, video_s=3)
+        patch.setattr(blocks, "MB", 1024)
+        limits = Limits(files_per_chunk=2, data_mb=95, video_mb=1000, video_s=3)
         episodes = [synthetic.fake_episode(n, length, folder / "clips")
                     for n, length in enumerate((31, 7, 40, 11, 3, 28, 30, 1, 62))]  # fmt: skip
         synthetic.pack(folder / "split", synthetic.dataset_spec(limits), episodes)

@@ -31,9 +31,9 @@ def split_arguments(arguments: Sequence[str]) -> tuple[dict[str, str], list[Faul
     return typed, faults
 
 
-def named_processor(arguments: Sequence[str]) -> str | None:
-    """The processor that is asked for, whatever else is; None where none is."""
-    return split_arguments(arguments)[0].get("processor")
+def named(group: str, arguments: Sequence[str]) -> str | None:
+    """The processor or the executor that is asked for, whatever else is; None where none is."""
+    return split_arguments(arguments)[0].get(group)
 
 
 def kinds_of(options: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

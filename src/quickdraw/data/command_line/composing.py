@@ -14,6 +14,7 @@ from typing import Any
 
 from quickdraw.data.command_line.arguments import NAME, fault, kinds_of, placed, split_arguments, twice, valued
 from quickdraw.data.config_files import config_folder, group_names
+from quickdraw.data.executor_options import EXECUTOR_OPTIONS
 from quickdraw.data.options import Config, Output
 from quickdraw.data.processor import processor, processor_names
 from quickdraw.errors import Fault, Refused
@@ -21,7 +22,7 @@ from quickdraw.errors import Fault, Refused
 COMMAND = "python -m quickdraw.data.processors"
 GROUPS = ("processor", "executor")
 DEFAULT_EXECUTOR = "local"
-EVERY_BUILD = {"dry_run": bool, "report": bool}  # options beside those of `source` and `output`
+EVERY_BUILD = {"dry_run": bool, "report": bool}  # options beside those of `source`, `executor` and `output`
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def parse(arguments: Sequence[str]) -> Command:
     typed, faults = split_arguments(arguments)
     chosen = {"executor": DEFAULT_EXECUTOR} | {name: value for name, value in typed.items() if name in GROUPS}
     groups = _group_faults(chosen)
-    values, wrong = _values(typed, chosen.get("processor"))
+    values, wrong = _values(typed, chosen.get("processor"), chosen["executor"])
     faults += [*groups, *wrong]
     if groups:
         raise Refused(faults)
@@ -62,16 +63,22 @@ def default_config(name: str) -> Config[Any]:
     return _composed(name, DEFAULT_EXECUTOR)
 
 
-def option_kinds(name: str | None = None) -> dict[str, Any]:
-    """Every option, as it is typed, and the type of its value; of all processors where there is none of that name."""
+def option_kinds(name: str | None = None, executor: str | None = None) -> dict[str, Any]:
+    """Every option, as it is typed, and the type of its value.
+
+    Of all processors, or executors, where there is none of that name.
+    """
     shown = [name] if name in processor_names() else processor_names()
     kinds = {option: kind for each in shown for option, kind in kinds_of(processor(str(each)).options, "source.")}
+    engines = [executor] if executor in EXECUTOR_OPTIONS else EXECUTOR_OPTIONS
+    for each in engines:
+        kinds |= kinds_of(EXECUTOR_OPTIONS[str(each)], "executor.")
     return kinds | dict(kinds_of(Output, "output.")) | EVERY_BUILD
 
 
-def option_names(name: str | None = None) -> list[str]:
+def option_names(name: str | None = None, executor: str | None = None) -> list[str]:
     """Every option and group, as they are typed."""
-    return [*GROUPS, *option_kinds(name)]
+    return [*GROUPS, *option_kinds(name, executor)]
 
 
 def _group_faults(chosen: Mapping[str, str]) -> list[Fault]:
@@ -84,9 +91,9 @@ def _group_faults(chosen: Mapping[str, str]) -> list[Fault]:
     return faults
 
 
-def _values(typed: Mapping[str, str], name: str | None) -> tuple[dict[str, Any], list[Fault]]:
+def _values(typed: Mapping[str, str], name: str | None, executor: str) -> tuple[dict[str, Any], list[Fault]]:
     """Option -> its value, short forms spelled out, and what is wrong with the others."""
-    known, values, faults = option_kinds(name), dict[str, Any](), list[Fault]()
+    known, values, faults = option_kinds(name, executor), dict[str, Any](), list[Fault]()
     short = processor(name).short_forms if name in processor_names() else {}
     for option, text in typed.items():
         if option in GROUPS:
@@ -98,7 +105,7 @@ def _values(typed: Mapping[str, str], name: str | None) -> tuple[dict[str, Any],
                 if meant in typed:
                     raise Refused([twice(option, f"+{option}={text}", f"+{meant}={typed[meant]}")])
             else:
-                values[option] = valued(option, text, _kind(option, known, name))
+                values[option] = valued(option, text, _kind(option, known, name, executor))
         except Refused as refused:
             faults += refused.faults
     return values, faults
@@ -111,11 +118,11 @@ def _meant(option: str, text: str, meant: str, words: Mapping[str, str]) -> str:
     return words[text.lower()]
 
 
-def _kind(option: str, known: Mapping[str, Any], name: str | None) -> Any:
+def _kind(option: str, known: Mapping[str, Any], name: str | None, executor: str) -> Any:
     """The type of an option. Raises Refused where there is none such."""
     kind = known.get(option) or next((kind for each, kind in known.items() if _is_one(option, each)), None)
     if kind is None or option.endswith(f".{NAME}"):
-        raise Refused([_unknown(option, name)])
+        raise Refused([_unknown(option, name, executor)])
     return kind
 
 
@@ -125,10 +132,14 @@ def _is_one(name: str, option: str) -> bool:
     return prefix != option and name.startswith(prefix) and name != prefix
 
 
-def _unknown(option: str, name: str | None) -> Fault:
-    """An option that does not exist, or is another processor's."""
+def _unknown(option: str, name: str | None, executor: str) -> Fault:
+    """An option that does not exist, or is another processor's or executor's."""
+    engines = [each for each, kind in EXECUTOR_OPTIONS.items() if option in dict(kinds_of(kind, "executor."))]
+    if engines:
+        found = f"{option} with executor={executor}"
+        return fault("option", found, f"executor={' or '.join(engines)} with it", f"+executor={engines[0]}")
     others = [each for each in processor_names() if each != name and option in option_kinds(each)]
-    near = difflib.get_close_matches(option, option_names(name), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(option, option_names(name, executor), n=3, cutoff=0.5)
     meant = f" (did you mean {' or '.join(near)}?)" if near else ""
     hint = f" (an option of {' and '.join(others)})" if others else meant
     asked = f"--help +processor={name}" if name in processor_names() else "--help"
@@ -145,5 +156,6 @@ def _composed(name: str, executor: str) -> Config[Any]:
         composed = compose("build", [f"+processor={name}", f"+executor={executor}"])
     told: Any = OmegaConf.to_container(composed, resolve=True)
     source = msgspec.convert(told["source"], processor(name).options)
+    engine = msgspec.convert(told.get("executor", {}), EXECUTOR_OPTIONS[executor])
     every = {option: msgspec.convert(told[option], kind) for option, kind in EVERY_BUILD.items()}
-    return Config(source, msgspec.convert(told["output"], Output), **every)
+    return Config(source, msgspec.convert(told["output"], Output), engine, **every)

@@ -19,26 +19,31 @@ FLAGS = (
 )
 
 
-def help_lines(processor: str | None = None) -> Iterator[str]:
-    """Every option; where there is a processor of that name, no other's."""
-    known = group_names("processor")
+def help_lines(processor: str | None = None, executor: str | None = None) -> Iterator[str]:
+    """Every option; where there is a processor or an executor of that name, no other's."""
+    known, engines = group_names("processor"), group_names("executor")
     shown = [processor] if processor in known else known
+    running = [executor] if executor in engines else engines
     yield USAGE
     yield ""
     yield "x=, +x= and ++x= mean the same; values are taken verbatim."
     yield "lists are written [a,b]; ... in one stands for its default items."
-    yield "what a processor is asked for follows under its name; --help +processor=<name> shows one of them alone."
+    yield "what a processor is asked for follows under its name; --help +processor=<name> shows one of them alone,"
+    yield "and --help +executor=<name> one executor."
     yield ""
     yield "  processor=<required>"
     yield f"      what is built: {', '.join(known)}"
     yield f"  executor={DEFAULT_EXECUTOR}"
-    yield f"      where tasks run: {', '.join(group_names('executor'))}"
-    files = [("", "options of every build", config_folder() / "build.yaml")]
-    files += [("source.", f"{name} options", config_folder() / "processor" / f"{name}.yaml") for name in shown if name]
-    for prefix, heading, path in files:
-        yield ""
-        yield heading
-        for name, default, comment in commented_options(path.read_text(encoding="utf-8").splitlines()):
+    yield f"      where tasks run: {', '.join(engines)}"
+    files = [("", "options of every build", "build.yaml")]
+    files += [("source.", f"{name} options", f"processor/{name}.yaml") for name in shown]
+    files += [("executor.", f"executor={name} options", f"executor/{name}.yaml") for name in running]
+    for prefix, heading, file in files:
+        options = list(commented_options((config_folder() / file).read_text(encoding="utf-8").splitlines()))
+        if options:
+            yield ""
+            yield heading
+        for name, default, comment in options:
             yield f"  {prefix}{name}={default}"
             yield from (f"      {line}" for line in comment)
     yield ""

@@ -1,4 +1,4 @@
-"""Episodes to one LeRobot v3.0 split: rows to Parquet, metadata beside them; its videos are `videos.py`'s."""
+"""Episodes to one LeRobot v3.0 split: rows to Parquet, block by block, metadata beside; videos are `videos.py`'s."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from quickdraw.core.normalization import pinned
 from quickdraw.core.statistics import Statistics, of_rows
 from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.blocks import Block, blocks_of
 from quickdraw.formats.lerobot.bookkeeping import bookkeeping, bookkeeping_statistics
 from quickdraw.formats.lerobot.files import Place
 from quickdraw.formats.lerobot.schema import DatasetSpec
-from quickdraw.formats.lerobot.writer import EpisodesWriter, RollingParquet, write_stats, write_tasks
+from quickdraw.formats.lerobot.writer import EpisodesWriter, RowGroups, write_stats, write_tasks
 
 
 class PackedEpisode(Protocol):
@@ -44,51 +45,74 @@ class PackedEpisode(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPlan:
-    """A split about to be written to `root`. `statistics` are the ones its stats.json carries, but for bookkeeping.
+class Contents:
+    """The episodes of a split, in order: rows of each, which of the `tasks` it shows, and the texts of these."""
+
+    lengths: tuple[int, ...]
+    task_of: tuple[int, ...]
+    tasks: tuple[str, ...]
+
+    @classmethod
+    def of(cls, episodes: Iterable[tuple[int, str]]) -> Contents:
+        """Of each episode's rows and task text; tasks are numbered in the order they come."""
+        numbers, lengths, task_of = dict[str, int](), list[int](), list[int]()
+        for frames, task in episodes:
+            lengths.append(frames)
+            task_of.append(numbers.setdefault(task, len(numbers)))
+        return cls(tuple(lengths), tuple(task_of), tuple(numbers))
+
+    def blocks(self, spec: DatasetSpec) -> list[Block]:
+        """Which of them share files."""
+        sizes = [len(task.encode()) for task in self.tasks]
+        return blocks_of(spec, self.lengths, [sizes[task] for task in self.task_of])
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """The files of `block` about to be written; `task_of` and `places` are of its episodes alone.
 
     `episodes` are asked for once, in order. `places` is camera -> where the pictures of each of them lie. `pin` says
     whether each episode's own statistics leave identity dimensions alone, so that what lerobot's split and delete
     rebuild from them does too.
     """
 
-    root: Path
     spec: DatasetSpec
+    block: Block
     episodes: Iterable[PackedEpisode]
+    task_of: Sequence[int]
     places: Mapping[str, Sequence[Place]]
-    statistics: Mapping[str, Statistics]
     pin: bool
 
 
-def pack_split(plan: SplitPlan) -> int:
-    """Write all of the split but its videos; how many rows it has."""
-    spec, tasks = plan.spec, dict[str, int]()
-    lengths, task_of = list[int](), list[int]()
-    data = RollingParquet(plan.root, schema.DATA_PATH, schema.data_schema(spec.features), spec.limits)
-    meta = EpisodesWriter(plan.root, spec)
-    first = 0
-    for number, episode in enumerate(plan.episodes):
-        task = tasks.setdefault(episode.task, len(tasks))
-        lengths.append(episode.frames)
-        task_of.append(task)
-        books = bookkeeping(episode.frames, spec.rate_hz, episode=number, first=first, task=task)
-        rows = episode.rows()
-        place = data.place(episode.frames)
-        data.write(_table(spec, rows, books))
-        row = {"episode_index": number, "tasks": [episode.task], "length": episode.frames,
-               "dataset_from_index": first, "dataset_to_index": first + episode.frames}  # fmt: skip
-        row |= {f"data/{name}": value for name, value in place.indices(spec.limits).items()}
-        for camera, places in plan.places.items():
-            row |= _video_columns(spec, camera, places[number], episode.frames)
-        meta.add(row, _episode_statistics(plan, episode, rows, books))
-        first += episode.frames
-    data.close()
-    meta.close()
-    write_tasks(plan.root, list(tasks))
-    info = schema.info_dict(spec, episodes=len(lengths), frames=first, tasks=len(tasks))
-    write_json(plan.root / schema.INFO_PATH, info)
-    write_stats(plan.root, spec, {**plan.statistics, **bookkeeping_statistics(lengths, task_of, spec.rate_hz)})
-    return first
+def pack_block(plan: BlockPlan, root: Path) -> None:
+    """Write the rows of some episodes of a split, and their rows in meta/episodes, below `root`."""
+    spec, block = plan.spec, plan.block
+    file = block.place.indices(spec.limits)
+    data = RowGroups(root / schema.DATA_PATH.format(**file), schema.data_schema(spec.features))
+    first = block.first_row
+    with data, EpisodesWriter(root, spec, block.place) as meta:
+        for number, episode in enumerate(plan.episodes):
+            task, index = plan.task_of[number], block.first + number
+            books = bookkeeping(episode.frames, spec.rate_hz, episode=index, first=first, task=task)
+            rows = episode.rows()
+            data.write(_table(spec, rows, books))
+            row = {"episode_index": index, "tasks": [episode.task], "length": episode.frames,
+                   "dataset_from_index": first, "dataset_to_index": first + episode.frames}  # fmt: skip
+            row |= {f"data/{name}": value for name, value in file.items()}
+            for camera, places in plan.places.items():
+                row |= _video_columns(spec, camera, places[number], episode.frames)
+            meta.add(row, _episode_statistics(plan, episode, rows, books))
+            first += episode.frames
+
+
+def write_documents(root: Path, spec: DatasetSpec, contents: Contents, statistics: Mapping[str, Statistics]) -> None:
+    """Write what tells of all of a split: its tasks, info.json and stats.json; `statistics` but for bookkeeping."""
+    lengths, tasks = contents.lengths, contents.tasks
+    write_tasks(root, tasks)
+    info = schema.info_dict(spec, episodes=len(lengths), frames=sum(lengths), tasks=len(tasks))
+    write_json(root / schema.INFO_PATH, info)
+    books = bookkeeping_statistics(lengths, contents.task_of, spec.rate_hz)
+    write_stats(root, spec, {**statistics, **books})
 
 
 def _video_columns(spec: DatasetSpec, camera: str, place: Place, frames: int) -> dict[str, Any]:
@@ -112,7 +136,7 @@ def _table(spec: DatasetSpec, rows: Rows, books: Mapping[str, np.ndarray[Any, An
 
 
 def _episode_statistics(
-    plan: SplitPlan,
+    plan: BlockPlan,
     episode: PackedEpisode,
     rows: Rows,
     books: Mapping[str, np.ndarray[Any, Any]],

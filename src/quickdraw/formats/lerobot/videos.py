@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from quickdraw.formats.lerobot.files import Place, place_clips
 from quickdraw.formats.lerobot.schema import VIDEO_PATH, DatasetSpec
 from quickdraw.video.join import VideoFile
+
+
+class Clip(NamedTuple):
+    """A finished clip of an episode, of so many pictures and bytes."""
+
+    file: Path
+    pictures: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +28,13 @@ class Reel:
     places: tuple[Place, ...]
 
 
-def plan_reel(root: Path, spec: DatasetSpec, camera: str, clips: Sequence[tuple[Path, int]]) -> Reel:
-    """The files of a camera of the split at `root`, from its finished clips, (file, picture count) each."""
-    sizes = [clip.stat().st_size for clip, _ in clips]
-    places = place_clips([frames for _, frames in clips], sizes, spec.rate_hz, spec.limits)
+def plan_reel(root: Path, spec: DatasetSpec, camera: str, clips: Sequence[Clip]) -> Reel:
+    """The files of a camera of the split at `root`, from its finished clips."""
+    sizes = [clip.size_bytes for clip in clips]
+    places = place_clips([clip.pictures for clip in clips], sizes, spec.rate_hz, spec.limits)
     held = dict[int, list[tuple[Path, int]]]()
     for clip, place in zip(clips, places, strict=True):
-        held.setdefault(place.number, []).append(clip)
+        held.setdefault(place.number, []).append((clip.file, clip.pictures))
     key = spec.video_key(camera)
     return Reel(
         files=tuple(

@@ -1,10 +1,11 @@
-"""The Parquet and JSON files of a split, each written once, in order, and rolled over by size."""
+"""The Parquet and JSON files of a split, each written once, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,86 +13,64 @@ import pyarrow.parquet as pq
 from quickdraw.core.statistics import Statistics
 from quickdraw.formats.json_document import write_json
 from quickdraw.formats.lerobot import schema
+from quickdraw.formats.lerobot.blocks import BATCH
 from quickdraw.formats.lerobot.files import Place
-from quickdraw.formats.lerobot.schema import MB, DatasetSpec, Limits
+from quickdraw.formats.lerobot.schema import DatasetSpec
 
 
-class RollingParquet:
-    """Tables to numbered Parquet files of one kind: a row group per table, a new file where the next would not fit.
+class RowGroups:
+    """Tables to one Parquet file, a row group each; the file is whole when the block is left."""
 
-    A file ends after so many row groups, too, that they have `MOST_CHUNKS` columns together: writers and readers hold
-    something of each, which for thousands of short episodes is more than their rows.
-    """
-
-    MOST_CHUNKS = 4_000
-
-    def __init__(self, root: Path, template: str, arrow: pa.Schema, limits: Limits) -> None:
-        self.root, self.template, self.arrow, self.limits = root, template, arrow, limits
-        self.number, self.rows, self.groups = 0, 0, 0
-        self.most_groups = max(1, self.MOST_CHUNKS // len(arrow))
-        self.sink: Any = None
-        self.writer: Any = None
-
-    def place(self, rows: int) -> Place:
-        """Where the next table, of `rows` rows, will go."""
-        full = self.groups >= self.most_groups
-        if self.rows and (full or self.sink.tell() * (1 + rows / self.rows) >= self.limits.data_mb * MB):
-            self.close()
-            self.number, self.rows, self.groups = self.number + 1, 0, 0
-        return Place(self.number, self.rows)
+    def __init__(self, path: Path, arrow: pa.Schema) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.sink = path.open("wb")
+        self.writer = pq.ParquetWriter(self.sink, arrow, compression="snappy", use_dictionary=True)
 
     def write(self, table: pa.Table) -> None:
-        """Append one table as one row group, in the file `place` named."""
-        if self.writer is None:
-            path = self.root / self.template.format(**Place(self.number, 0).indices(self.limits))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.sink = path.open("wb")
-            self.writer = pq.ParquetWriter(self.sink, self.arrow, compression="snappy", use_dictionary=True)
+        """Append one table as one row group."""
         self.writer.write_table(table, row_group_size=max(1, len(table)))
-        self.rows += len(table)
-        self.groups += 1
 
-    def close(self) -> None:
-        """Finish the open file."""
-        if self.writer is not None:
-            self.writer.close()
-            self.sink.close()
-            self.writer = self.sink = None
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.writer.close()
+        self.sink.close()
 
 
 class EpisodesWriter:
-    """meta/episodes: rows gathered ten to a row group, as lerobot does."""
+    """A file of meta/episodes: rows gathered ten to a row group, as lerobot does."""
 
-    BATCH = 10
-
-    def __init__(self, root: Path, spec: DatasetSpec) -> None:
-        self.spec, self.arrow = spec, schema.episodes_schema(spec)
-        self.file = RollingParquet(root, schema.EPISODES_PATH, self.arrow, spec.limits)
+    def __init__(self, root: Path, spec: DatasetSpec, place: Place) -> None:
+        self.spec, self.arrow, self.indices = spec, schema.episodes_schema(spec), place.indices(spec.limits)
+        self.file = RowGroups(root / schema.EPISODES_PATH.format(**self.indices), self.arrow)
         self.batch: list[dict[str, Any]] = []
 
     def add(self, row: Mapping[str, Any], statistics: Mapping[str, Statistics]) -> None:
         """One episode, in order; its statistics by feature."""
-        flat = dict(row)
+        flat = dict(row) | {f"meta/episodes/{name}": value for name, value in self.indices.items()}
         for column, values in statistics.items():
             lists = schema.statistics_lists(values, column in self.spec.video_keys)
             flat |= {f"stats/{column}/{name}": value for name, value in lists.items()}
         self.batch.append(flat)
-        if len(self.batch) == self.BATCH:
-            self.flush()
+        if len(self.batch) == BATCH:
+            self._flush()
 
-    def flush(self) -> None:
-        """Write what is gathered."""
-        if self.batch:
-            indices = self.file.place(len(self.batch)).indices(self.spec.limits)
-            for row in self.batch:
-                row |= {f"meta/episodes/{name}": value for name, value in indices.items()}
-            self.file.write(pa.Table.from_pylist(self.batch, schema=self.arrow))
-            self.batch = []
+    def _flush(self) -> None:
+        self.file.write(pa.Table.from_pylist(self.batch, schema=self.arrow))
+        self.batch = []
 
-    def close(self) -> None:
-        """Write what is gathered and finish the file."""
-        self.flush()
-        self.file.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self.file:
+            if self.batch and error is None:
+                self._flush()
 
 
 def write_tasks(root: Path, tasks: Sequence[str]) -> None:

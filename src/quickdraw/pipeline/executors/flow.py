@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-# What so many tasks fail by, all would: a full disk, a mount that is gone.
-MOST_FAILURES = 16
+from quickdraw.pipeline.amounts import counted
+
+MOST_FAILURES = 16  # what so many tasks fail by, all would: a mount that is gone, a fault of ours
+FOR_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # what all would fail by if one does: there is no room left
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,9 @@ class Failures:
     errors: list[Exception] = field(default_factory=list)
 
     def add(self, error: Exception) -> None:
-        """Keep one. Raises the first where it is one too many."""
+        """Keep one. Raises the first where it is one too many, and this one where others need not be tried."""
+        if isinstance(error, OSError) and error.errno in FOR_ALL:
+            raise error
         self.errors.append(error)
         if len(self.errors) >= MOST_FAILURES:
             self.raise_first()
@@ -51,7 +56,7 @@ class Failures:
         if self.errors:
             first, *others = self.errors
             if others:
-                first.add_note(f"{len(others)} further tasks failed; the last by {others[-1]!r}")
+                first.add_note(f"{counted(len(others), 'further task')} failed, the last by {others[-1]!r}")
             raise first
 
 

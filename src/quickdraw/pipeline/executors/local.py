@@ -9,20 +9,24 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import chain
+from dataclasses import dataclass, field
 from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
+from typing import Any
 
 import cv2
 
 from quickdraw.errors import WorkerDied
+from quickdraw.pipeline.executors.flow import Failed, flow
 from quickdraw.pipeline.executors.memory import give_back_freed_memory
+from quickdraw.pipeline.executors.telling import named, portable
 from quickdraw.pipeline.interrupts import interrupts_held
+
+DEATHS = 3  # of a task's own process, before it is the task's failure
 
 
 @contextmanager
@@ -40,12 +44,12 @@ def local_processes(workers: int) -> Iterator[LocalProcesses]:
 
 
 class LocalProcesses:
-    """An executor on an open pool of processes."""
+    """An executor on an open pool of processes. Those that die are replaced, and what they were at is done again."""
 
     def __init__(self, workers: int) -> None:
         self.others = set(multiprocessing.active_children())
         self.workers = workers
-        self.pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin)
+        self.pool = _pool(workers)
 
     def refuse_unseen(self, place: Path) -> None:
         """Workers are of this machine."""
@@ -59,38 +63,103 @@ class LocalProcesses:
     def run[T, R](
         self, function: Callable[[T], R], tasks: Iterable[T], then: Callable[[R], Iterable[T]] | None = None
     ) -> Iterator[R]:
-        """Apply `function` to every task; results come as they are finished. A task's exception is raised here.
+        """Apply `function` to every task; results come as they are finished.
 
-        What a result makes possible comes next, before the rest of `tasks`. Raises WorkerDied where a process did.
+        What a result makes possible comes next, before the rest of `tasks`. Exceptions of tasks are raised here when
+        the others are done, WorkerDied for one whose process dies each time. Raises WorkerDied at once where processes
+        die as they start.
         """
+        return flow(_Lane(self, function), tasks, then)
+
+    def submit[T, R](self, function: Callable[[T], R], task: T) -> Future[R]:
+        """What is going to come of a task; a BrokenProcessPool where a process is dead already."""
         try:
-            yield from self._run(function, tasks, then)
+            with interrupts_held():  # the parent alone answers Ctrl-C, and ends its workers
+                return self.pool.submit(_apply, function, task)
         except BrokenProcessPool as error:
-            raise WorkerDied("a worker process died; was it killed, or out of memory?") from error
+            lost = Future[R]()
+            lost.set_exception(error)
+            return lost
 
-    def _run[T, R](
-        self, function: Callable[[T], R], tasks: Iterable[T], then: Callable[[R], Iterable[T]] | None
-    ) -> Iterator[R]:
-        waiting, possible = iter(tasks), deque[T]()
-        running: set[Future[R]] = set()
-        while True:
-            for task in chain(_drain(possible), waiting):
-                with interrupts_held():  # the parent alone answers Ctrl-C, and ends its workers
-                    running.add(self.pool.submit(function, task))
-                if len(running) > self.workers:  # one task ahead, so that no worker waits and none piles up
-                    break
-            if not running:
-                break
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                result = future.result()
-                yield result
-                possible.extend(then(result) if then else ())
+    def again[T, R](self, function: Callable[[T], R], suspects: Iterable[T]) -> Iterator[R | Failed]:
+        """What comes of tasks at one of which a process died: one at a time, so that the guilty one is known."""
+        self._renew()
+        for task in suspects:
+            yield self._alone(function, task)
+
+    def _alone[T, R](self, function: Callable[[T], R], task: T) -> R | Failed:
+        for _ in range(DEATHS):
+            future = self.submit(function, task)
+            if not _is_lost(future):
+                outcome = _outcome(future)
+                return outcome
+            self._renew()
+        told = f"{named(task)}: its worker process died {DEATHS} times; was it killed, or out of memory?"
+        return Failed(WorkerDied(told))
+
+    def _renew(self) -> None:
+        """Other processes, once none of the old ones writes any more."""
+        self.pool.shutdown(wait=True, cancel_futures=True)
+        self.pool = _pool(self.workers)
+        if _is_lost(self.submit(bool, None)):
+            raise WorkerDied("worker processes die as they start; are they killed, or out of memory?")
 
 
-def _drain[T](tasks: deque[T]) -> Iterator[T]:
-    while tasks:
-        yield tasks.popleft()
+@dataclass(slots=True)
+class _Lane[T, R]:
+    """The pool at one stage's tasks."""
+
+    processes: LocalProcesses
+    function: Callable[[T], R]
+    running: dict[Future[R], T] = field(default_factory=dict)
+
+    def has_room(self, running: int) -> bool:
+        return running <= self.processes.workers  # one task ahead, so that no worker waits and none piles up
+
+    def begin(self, task: T) -> None:
+        self.running[self.processes.submit(self.function, task)] = task
+
+    def ended(self) -> Iterator[R | Failed]:
+        done, _ = wait(self.running, return_when=FIRST_COMPLETED)
+        if any(map(_is_lost, done)):  # with one process the pool gives up all, one after another
+            done, _ = wait(self.running)
+        suspects = []
+        for future in done:
+            task = self.running.pop(future)
+            if _is_lost(future):
+                suspects.append(task)
+            else:
+                outcome = _outcome(future)
+                yield outcome
+        if suspects:
+            yield from self.processes.again(self.function, suspects)
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin)
+
+
+def _is_lost(future: Future[Any]) -> bool:
+    """Whether a process died at it, or at another while it was in the pool; waits until that is known."""
+    return isinstance(future.exception(), BrokenProcessPool)
+
+
+def _outcome[R](future: Future[R]) -> R | Failed:
+    try:
+        return future.result()
+    except Exception as error:
+        return Failed(error)
+
+
+def _apply[T, R](function: Callable[[T], R], task: T) -> R:
+    """In a worker: what comes of a task."""
+    try:
+        return function(task)
+    except Exception as error:
+        told = portable(error)
+        if told is error:
+            raise
+        raise told from error
 
 
 def _begin() -> None:
