@@ -14,6 +14,7 @@ import numpy.typing as npt
 from quickdraw.core.depth import Depth
 from quickdraw.core.features import FeatureSpec
 from quickdraw.core.grid import Grid, Int64
+from quickdraw.core.pickling import Brief
 from quickdraw.core.resample import Displacement
 from quickdraw.errors import Fault
 
@@ -25,7 +26,7 @@ _PIECED: Final = re.compile(rf"(episode_\d+){re.escape(PIECE)}\d+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class EpisodeKey:
+class EpisodeKey(Brief):
     """Where an episode comes from: campaign folder and run folder. Sorts as plain text, campaign first."""
 
     campaign: str
@@ -69,7 +70,7 @@ class DepthPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class FileStamp:
+class FileStamp(Brief):
     """What a file looked like when an episode was planned from it; another one later means it was changed meanwhile."""
 
     bytes: int
@@ -77,7 +78,7 @@ class FileStamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Trait:
+class Trait(Brief):
     """What must be the same in every episode of a build, or a policy learns from two worlds as if they were one.
 
     `file`, relative to the episode's folder, is where `name` has this `value`; `option` accepts a mixture.
@@ -90,7 +91,7 @@ class Trait:
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodePlan:
+class EpisodePlan(Brief):
     """All that is known of an episode before a picture is decoded; small enough to keep for every episode.
 
     `row_files` are the source files its rows and grid are made from, `videos` the file of each shown camera, all

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from quickdraw.core.pickling import Brief
+
 NS_PER_S = 1_000_000_000
 
 Int64 = npt.NDArray[np.int64]
@@ -25,7 +27,7 @@ def to_ns(t_s: npt.ArrayLike) -> Int64:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Brief):
     """`n` ticks at `t0 + k / rate_hz`, k = 0 .. n-1; ticks are computed, never accumulated."""
 
     t0_ns: int

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quickdraw.core.grid import NS_PER_S, Float64, Grid, Int64
+from quickdraw.core.pickling import Brief
 
 TOLERANCE_NS = 1_000  # a displacement counts as past its bound from here on: stamps are written to the microsecond
 GAP_FACTOR = 3  # an interval this many times the median is a hiccup of its stream
@@ -17,7 +18,7 @@ DECILES = np.arange(11) / 10
 
 
 @dataclass(frozen=True, slots=True)
-class Displacement:
+class Displacement(Brief):
     """How far nearest-neighbour resampling moved the samples of one stream.
 
     `bound_s` is half the median interval, the floor of any nearest-neighbour resampling; `past_bound` the share of rows

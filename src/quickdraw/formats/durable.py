@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import batched
 from pathlib import Path
+from stat import S_ISREG
+
+WAITING = 16  # files at once: each waits, and does nothing meanwhile
+BATCH = 1024  # files that are listed before they are waited for
 
 
 def sync(path: Path) -> None:
@@ -54,9 +61,18 @@ def write_aside(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def sync_tree(root: Path) -> None:
-    """Return when everything below `root` is."""
-    for folder, _, files in root.walk(top_down=False):
-        for name in files:
-            if (folder / name).is_file() and not (folder / name).is_symlink():  # a pipe would wait for its other end
-                sync(folder / name)
+    """Return when everything below `root` is. Many files wait for the disk, or a server, together."""
+    folders = list[Path]()
+    with ThreadPoolExecutor(WAITING) as pool:
+        for folder, _, names in root.walk(top_down=False):
+            files = (folder / name for name in names)
+            for some in batched(filter(_is_plain, files), BATCH):
+                deque(pool.map(sync, some), maxlen=0)  # which raises what one of them did
+            folders.append(folder)
+    for folder in folders:
         sync(folder)
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether it is a file itself: a pipe would wait for its other end."""
+    return S_ISREG(path.lstat().st_mode)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,12 +17,13 @@ from pathlib import Path
 import msgspec
 
 from quickdraw.core.episode import FileStamp
+from quickdraw.core.pickling import Brief
 from quickdraw.formats.durable import write_aside
 from quickdraw.pipeline.seals import read_sealed, sealed
 
 
 @dataclass(frozen=True, slots=True)
-class FileDigest:
+class FileDigest(Brief):
     """Size and SHA-256 of a file's content."""
 
     bytes: int
@@ -66,12 +68,16 @@ class DigestIndex:
         size, mtime_ns, sha256 = _PACKED.unpack(self.files.get(str(path), _NOTHING))
         return FileDigest(size, sha256.hex()) if (size, mtime_ns) == (stamp.bytes, stamp.mtime_ns) else None
 
-    def add(self, path: Path, stamp: FileStamp, sha256: str) -> None:
-        """Remember the digest of a file that looked like `stamp` when it was read."""
-        packed = _PACKED.pack(stamp.bytes, stamp.mtime_ns, bytes.fromhex(sha256))
-        if self.files.get(str(path)) != packed:
-            self.files[str(path)] = packed
-            self._append(_file_line(str(path), packed))
+    def add(self, files: Iterable[tuple[Path, FileStamp, str]]) -> None:
+        """Remember the SHA-256 of files that looked like that when they were read."""
+        lines = b""
+        for path, stamp, sha256 in files:
+            packed = _PACKED.pack(stamp.bytes, stamp.mtime_ns, bytes.fromhex(sha256))
+            if self.files.get(str(path)) != packed:
+                self.files[str(path)] = packed
+                lines += _file_line(str(path), packed)
+        if lines:
+            self._append(lines)
 
     def was_whole(self, dataset: Path, looks: str) -> bool:
         """Whether a dataset looks as it did when it was whole."""
@@ -83,9 +89,9 @@ class DigestIndex:
             self.datasets[str(dataset)] = looks
             self._append(_dataset_line(str(dataset), looks))
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, lines: bytes) -> None:
         with self.path.open("ab") as file:
-            file.write(line)
+            file.write(lines)
 
     def _learn(self, line: bytes) -> None:
         """One line of the index; one that is none is passed over."""

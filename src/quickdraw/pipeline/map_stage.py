@@ -70,9 +70,8 @@ class MapStage:
         self.digests[made.key] |= made.sources
         if made.camera is not None:
             self.sizes.setdefault(made.key, {})[made.camera] = made.clip_bytes
-        for file, digest in made.sources.items():
-            path, stamp = self.workshop.source.path(made.key, file), self.plan.episodes[made.key].stamps[file]
-            self.index.add(path, stamp, digest.sha256)
+        stamps, path = self.plan.episodes[made.key].stamps, self.workshop.source.path
+        self.index.add((path(made.key, file), stamps[file], digest.sha256) for file, digest in made.sources.items())
 
     def _joins(self, split: Split, camera: str, *, is_new: bool) -> Iterator[JoinTask]:
         """A clip is there: if it was the last of its camera in its split, the files these make.
