@@ -62,7 +62,7 @@ def test_it_takes_the_place_of_another_where_the_kernel_cannot_exchange_the_two(
     there = watched.run([*other, "+source.workers=2"], tmp_path / "there")
     assert there.code == 0, there.errors
     script = [str(watched.SCRIPTS / "without_exchange.py")]
-    here = watched.run([*other, *on(ray_nodes.client_address)], tmp_path / "d", script)
+    here = watched.run([*other, *on(ray_nodes.address)], tmp_path / "d", script)
     assert here.code == 0, here.errors
     assert watched.digests(tmp_path / "d") == watched.digests(tmp_path / "there") != watched.digests(built_locally)
     assert not list(tmp_path.glob(".*.retired"))
@@ -77,7 +77,7 @@ def test_pooled_tasks_are_built_there_too(
         f"+source.dir={sample_pooled / 'recordings/umi_pick'}",
         "+source.name=umi_pick",
     ]
-    built = watched.run([*task, *asked, "+report=false", *on(ray_nodes.address)], tmp_path / "d")
+    built = watched.run([*task, *asked, "+report=false", *on(ray_nodes.client_address)], tmp_path / "d")
     assert built.code == 0, built.errors
     assert watched.digests(tmp_path / "d") == watched.digests(pooled_dataset)
 
