@@ -96,3 +96,7 @@ class InvariantError(QuickdrawError):
 
 class WorkerDied(QuickdrawError):
     """A worker process ended without an answer."""
+
+
+class NoWorkers(WorkerDied):
+    """Worker processes die as they start: no fault of what they were to do."""

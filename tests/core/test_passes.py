@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from quickdraw.core import passes
 from quickdraw.core.order_statistics import RankSearch, keys_of, numbers_of
-from quickdraw.core.passes import of_passes
+from quickdraw.core.passes import Size, beside, of_passes
 from quickdraw.core.statistics import Statistics, of_counts, of_range, of_rows
 
 EXACT = ("min", "max", "count", "q01", "q10", "q50", "q90", "q99")
@@ -38,12 +38,14 @@ def pieces(rows: npt.NDArray[Any], cuts: list[int]) -> Callable[[], Iterator[npt
     return lambda: iter(np.split(rows, sorted(cut % (len(rows) + 1) for cut in cuts)))
 
 
-def both_ways(read: Callable[[], Any], dtype: type[np.floating[Any]] = np.float32) -> tuple[Statistics, Statistics]:
+def both_ways(
+    read: Callable[[], Any], dtype: type[np.floating[Any]] = np.float32, size: Size | None = None
+) -> tuple[Statistics, Statistics]:
     """Of rows of which all fit in memory, and of which none do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "MOST_BYTES", 0)
-        ranked = of_passes(read, dtype)
-    return of_passes(read, dtype), ranked
+        ranked = of_passes(read, dtype, size)
+    return of_passes(read, dtype, size), ranked
 
 
 def assert_same(found: Statistics, expected: Statistics) -> None:
@@ -67,6 +69,31 @@ def test_passes_over_pieces_say_what_all_float32_rows_at_once_say(rows: npt.NDAr
 def test_passes_over_pieces_say_what_all_float64_rows_at_once_say(rows: npt.NDArray[Any], cuts: list[int]) -> None:
     for found in both_ways(pieces(rows, cuts), np.float64):
         assert_same(found, of_rows(rows))
+
+
+@pytest.mark.parametrize("most_bytes", [0, 100_000], ids=["by ranks", "sorted"])
+@pytest.mark.parametrize("columns", [2, 9, 17, 32, 150])
+def test_shares_of_columns_beside_one_another_are_the_whole_to_the_last_bit(
+    columns: int, most_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.random.default_rng(columns).normal(0, 1, (700, columns)).astype(np.float32)
+    rows[:, :2] = np.float32(0.1)
+    rows[::3, 1] = -0.0
+    monkeypatch.setattr(passes, "MOST_BYTES", most_bytes)
+    monkeypatch.setattr(passes, "SHARED_BYTES", most_bytes)
+    whole, size = of_passes(pieces(rows, [1, 300])).items(), Size(*rows.shape)
+    parts = size.shares()
+    assert (len(parts) > 1) == (columns > 9 and rows.nbytes > most_bytes)
+    shares = [of_passes(pieces(rows if part is None else rows[:, part], [40]), size=size, share=part) for part in parts]
+    for name, found in beside(shares).items().items():
+        assert np.asarray(found).tobytes() == np.asarray(whole[name]).tobytes(), name
+
+
+def test_other_rows_than_were_told_are_refused() -> None:
+    rows = np.ones((6, 2), np.float32)
+    for told in (5, 7):
+        with pytest.raises(ValueError, match=r"rows|broadcast"):
+            both_ways(pieces(rows, []), size=Size(told, 2))
 
 
 @given(rows=hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(-(2**52), 2**52)))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from quickdraw.core.episode import EpisodePlan
 from quickdraw.formats.lerobot import blocks
 from quickdraw.formats.lerobot.videos import Clip, plan_reel
 from quickdraw.pipeline.cubes import Member
@@ -44,8 +45,12 @@ class Few:
     def __iter__(self) -> Iterator[Member]:
         return (Member(fragment, None) for fragment in self.fragments)
 
-    def only(self, first: int, stop: int) -> Few:
-        return Few(self.fragments[first:stop])
+    @property
+    def plans(self) -> dict[int, EpisodePlan]:
+        return {number: fragment.plan for number, fragment in enumerate(self.fragments)}
+
+    def parted(self, stops: Iterable[int]) -> Iterator[Few]:
+        return (Few(self.fragments[first:stop]) for first, stop in pairwise([0, *stops]))
 
 
 class Twice(Inline):

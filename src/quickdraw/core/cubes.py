@@ -22,6 +22,7 @@ CUBE = FeatureSpec(
     names=tuple(f"{colour}_{view}_{measure}" for colour in COLOURS for view in VIEWS for measure in MEASURES),
     unit=("",) * (len(COLOURS) * len(VIEWS) * len(MEASURES)),
 )
+EVERY_COLUMN = slice(0, CUBE.width)
 TYPICAL_AREA_PX = 120.0  # of a cube, at 144 x 192
 EVIDENCE_ROWS = 10  # however short the episode: a flash in a picture or two is no cube
 
@@ -62,16 +63,22 @@ def colours_in(tracks: Iterable[Track], picture_px: int, thresholds: CubeThresho
     return found
 
 
-def cube_rows(tracks: Sequence[Track], palette: Collection[str], picture_px: int) -> Float32:
-    """`(T, 32)` float32 as `CUBE` names them, from the tracks of `VIEWS`.
+def cube_rows(
+    tracks: Sequence[Track], palette: Collection[str], picture_px: int, columns: slice = EVERY_COLUMN
+) -> Float32:
+    """`(T, 32)` float32 as `CUBE` names them, or those `columns` of it, from the tracks of `VIEWS`.
 
     A colour outside `palette` is zero in every row. A cube not seen keeps its last position with size and visibility 0;
     before it is first seen, all four are 0.
     """
     typical_px = TYPICAL_AREA_PX * picture_px / REFERENCE_PX
-    views = np.stack([_held(track.sightings, typical_px) for track in tracks], axis=2)  # (T, colour, view, measure)
-    views[:, [colour not in palette for colour in COLOURS]] = 0.0
-    rows: Float32 = views.reshape(len(views), CUBE.width)
+    width = CUBE.width // len(COLOURS)
+    begun = columns.start // width
+    some = slice(begun, -(-columns.stop // width))  # of the colours: no more of them than are asked for
+    held = [_held(track.sightings[:, some], typical_px) for track in tracks]
+    views = np.stack(held, axis=2)  # (T, colour, view, measure)
+    views[:, [colour not in palette for colour in COLOURS[some]]] = 0.0
+    rows: Float32 = views.reshape(len(views), -1)[:, columns.start - begun * width : columns.stop - begun * width]
     rows.setflags(write=False)
     return rows
 

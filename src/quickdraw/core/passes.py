@@ -7,7 +7,7 @@ them in memory where these are few, else by their ranks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -23,31 +23,56 @@ type Floats = npt.NDArray[np.floating]
 MOST_BYTES = 16 << 20  # of rows in memory at a time
 SORTED_BYTES = 2 << 20  # of them at a time, for sorting takes float64 copies
 MOST_COLUMNS = 32  # searched at a time: each takes up to 2.6 MB
+SHARED_BYTES = 256 << 20  # of rows, from where on tasks share them: of fewer, one takes seconds
+MOST_SHARES = 16  # of columns, each of which takes as long to read as all of them
+LEAST_COLUMNS = 8  # of a share: of fewer, reading takes longer than the rest
 
 
-def of_passes(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike = np.float32) -> Statistics:
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of rows that are measured: how many there are, and columns."""
+
+    rows: int
+    columns: int
+
+    def shares(self) -> Sequence[slice | None]:
+        """Columns that are worth a task each; None for all of them, where the rows are few."""
+        if self.columns == 1 or self.rows * self.columns * np.dtype(np.float32).itemsize <= SHARED_BYTES:
+            return [None]
+        return _blocks(self.columns, max(LEAST_COLUMNS, -(-self.columns // MOST_SHARES)))
+
+
+def of_passes(
+    read: Callable[[], Iterable[Numbers]],
+    dtype: npt.DTypeLike = np.float32,
+    size: Size | None = None,
+    share: slice | None = None,
+) -> Statistics:
     """What `of_rows` says of the rows that `read()` gives piece by piece, `(T, D)` or `(T,)`, T >= 1 in all.
+
+    Where the `size` is known, rows are not counted first. `read` may then give the columns of one `share` of its
+    `shares` alone: what `beside` makes of all of them is the same to the bit.
 
     `read` is called as often as it takes, and must give the same each time; 16 MB of rows, or a piece, are in memory at
     a time. `dtype`, float32 or float64, must hold every number exactly. All is as `of_rows` has it to the bit, but for
     the sign of a zero, and for mean and std of scalars, which numpy sums in another order. Raises ValueError where
-    there is no row.
+    there is no row, or another number of them than was told.
     """
-    rows, columns = _size(read, dtype)
-    fit = MOST_BYTES // (rows * np.dtype(dtype).itemsize)
-    if fit >= min(columns, MOST_COLUMNS):
-        return _beside([_sorted(_gathered(read, dtype, some, rows)) for some in _blocks(columns, fit)])
-    return _beside([_of_ranks(read, dtype, some) for some in _blocks(columns, MOST_COLUMNS)])
+    size = size or _size(read, dtype)
+    if not size.rows:
+        raise ValueError("no rows")
+    columns = share.stop - share.start if share else size.columns
+    fit = MOST_BYTES // (size.rows * np.dtype(dtype).itemsize)
+    if fit >= min(size.columns, MOST_COLUMNS):
+        return beside([_sorted(_gathered(read, dtype, some, size.rows)) for some in _blocks(columns, fit)])
+    return beside([_of_ranks(read, dtype, some, size.rows) for some in _blocks(columns, MOST_COLUMNS)])
 
 
-def _size(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike) -> tuple[int, int]:
-    """Rows in all, and columns."""
+def _size(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike) -> Size:
     rows, columns = 0, 0
     for piece in _pieces(read, dtype):
         rows, columns = rows + len(piece), piece.shape[1]
-    if not rows:
-        raise ValueError("no rows")
-    return rows, columns
+    return Size(rows, columns)
 
 
 def _blocks(columns: int, most: int) -> list[slice]:
@@ -63,28 +88,35 @@ def _gathered(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike, some:
     for piece in _pieces(read, dtype):
         found[begun : begun + len(piece)] = piece[:, some]
         begun += len(piece)
+    _refuse_others(begun, rows)
     return found
+
+
+def _refuse_others(there: int, told: int) -> None:
+    if there != told:
+        raise ValueError(f"{there} rows, where {told} were told")
 
 
 def _sorted(found: Floats) -> Statistics:
     """Statistics of `(T, D)` rows, a few columns at a time."""
     few = max(2, SORTED_BYTES // (len(found) * found.itemsize))
-    return _beside([of_rows(found[:, some]) for some in _blocks(found.shape[1], few)])
+    return beside([of_rows(found[:, some]) for some in _blocks(found.shape[1], few)])
 
 
-def _beside(parts: Sequence[Statistics]) -> Statistics:
+def beside(parts: Sequence[Statistics]) -> Statistics:
     """Statistics of columns, of which each part has some."""
     named = {field.name: [getattr(part, field.name) for part in parts] for field in fields(Statistics)}
     counts = named.pop("count")
     return Statistics(**{name: np.concatenate(arrays) for name, arrays in named.items()}, count=counts[0])
 
 
-def _of_ranks(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike, some: slice) -> Statistics:
+def _of_ranks(read: Callable[[], Iterable[Numbers]], dtype: npt.DTypeLike, some: slice, rows_told: int) -> Statistics:
     """Statistics of some columns by the ranks of their numbers: two passes, for float64 four."""
     moments, search = _Moments(), RankSearch(some.stop - some.start, dtype)
     for rows in _pieces(read, dtype):
         search.count(rows[:, some])
         moments.add(rows[:, some])
+    _refuse_others(moments.count, rows_told)
     moments.end_first_pass()
     below, above, weight = ranks_around(tuple(QUANTILES.values()), moments.count)
     passes = 1

@@ -36,7 +36,14 @@ from quickdraw.pipeline.refusals import fault_lines
 from quickdraw.pipeline.settings import Settings
 from quickdraw.pipeline.shown import ShownBySplit, beyond_px, cubes_shown, look_up
 from quickdraw.pipeline.site import Site
-from quickdraw.pipeline.statistics import measure, measure_tasks, normalization, trainer_statistics
+from quickdraw.pipeline.statistics import (
+    Share,
+    measure,
+    measure_tasks,
+    normalization,
+    put_together,
+    trainer_statistics,
+)
 from quickdraw.pipeline.trace import fingerprint_of
 from quickdraw.pipeline.verify.shift_curves import write_shift_curves
 from quickdraw.pipeline.verify.verify import verify_structure
@@ -201,13 +208,13 @@ class _Stages:
         """Plain statistics of train, and of every split where each is to carry its own."""
         spec = self.settings.dataset_spec()
         names = ["train"] if self.settings.stats == "train" else list(members)
-        measured: dict[str, dict[str, Statistics]] = {name: {} for name in names}
         tasks = [task for name in names for task in measure_tasks(name, spec, members[name])]
         with self.progress.stage("measure", len(tasks), "features") as meter:
-            for name, feature, statistics in self.executor.run(measure, tasks):
-                measured[name][feature] = statistics
+            shares = list[Share]()
+            for share in self.executor.run(measure, tasks):
+                shares.append(share)
                 meter.advance(1)
-        return measured
+        return put_together(shares)
 
     def pack(
         self,
@@ -221,11 +228,7 @@ class _Stages:
         trainer = trainer_statistics(spec, measured["train"])
         joins, packings = list[JoinTask](), list[Packing]()
         for name, episodes in members.items():
-            late = {
-                camera: self.reel(name, camera, episodes, sizes)
-                for camera in spec.cameras
-                if (name, camera) not in joined
-            }
+            late = self.reels(name, [c for c in spec.cameras if (name, c) not in joined], episodes, sizes)
             joins += [JoinTask(self.site, file) for reel in late.values() for file in reel.files]
             reels = late | {camera: joined[name, camera] for camera in spec.cameras if camera not in late}
             places = {camera: reel.places for camera, reel in reels.items()}
@@ -236,11 +239,15 @@ class _Stages:
                 meter.advance(rows)
         return trainer
 
-    def reel(self, split: str, camera: str, members: Members, sizes: ClipSizes) -> Reel:
-        """The video files of a camera that have not been joined yet."""
-        fragments = (member.fragment for member in members)
-        clips = [Clip(each.clip(camera), each.frames, sizes[each.plan.key][camera]) for each in fragments]
-        return plan_reel(self.dataset / split, self.settings.dataset_spec(), camera, clips)
+    def reels(self, split: str, cameras: Sequence[str], members: Members, sizes: ClipSizes) -> dict[str, Reel]:
+        """The video files of cameras that have not been joined yet."""
+        clips: dict[str, list[Clip]] = {camera: [] for camera in cameras}
+        for key, plan in members.plans.items() if cameras else ():
+            for camera, of_camera in clips.items():
+                file = self.workshop.clip(plan, camera, members.digests[key])
+                of_camera.append(Clip(file, plan.frames, sizes[key][camera]))
+        root, spec = self.dataset / split, self.settings.dataset_spec()
+        return {camera: plan_reel(root, spec, camera, of_camera) for camera, of_camera in clips.items()}
 
     def write_documents(
         self, members: Mapping[str, Members], trainer: dict[str, Statistics], shown: ShownBySplit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from quickdraw.core.cubes import CUBE, CubeRule, Track, colours_in, cube_rows
+from quickdraw.core.cubes import CUBE, EVERY_COLUMN, CubeRule, Track, colours_in, cube_rows
 from quickdraw.core.episode import Float32, Rows
 from quickdraw.core.hues import COLOURS
 from quickdraw.core.statistics import Statistics
@@ -33,9 +33,9 @@ class SplitCubes:
         counts = [f"{colour} (in {self.evidence[colour]} of {self.episodes} episodes)" for colour in self.palette]
         return ", ".join(counts) or "none"
 
-    def rows(self, tracks: Sequence[Track]) -> Float32:
-        """`(T, 32)` float32 of one episode, from the tracks of the rule's cameras."""
-        return cube_rows(tracks, self.palette, self.picture_px)
+    def rows(self, tracks: Sequence[Track], columns: slice = EVERY_COLUMN) -> Float32:
+        """`(T, 32)` float32 of one episode, or those `columns` of it, from the tracks of the rule's cameras."""
+        return cube_rows(tracks, self.palette, self.picture_px, columns)
 
 
 def split_cubes(rule: CubeRule, episodes: Iterable[Sequence[Track]], picture_px: int) -> SplitCubes:

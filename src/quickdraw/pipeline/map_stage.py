@@ -13,7 +13,6 @@ from quickdraw.pipeline.digests import DigestIndex
 from quickdraw.pipeline.executors import Executor
 from quickdraw.pipeline.joining import JoinTask, Written
 from quickdraw.pipeline.mapping import Digests, Made, MapTask, Workshop, map_tasks, run_task
-from quickdraw.pipeline.part_files import CLIP
 from quickdraw.pipeline.plan import BuildPlan
 from quickdraw.pipeline.progress import Progress
 from quickdraw.pipeline.site import Site
@@ -89,5 +88,5 @@ class MapStage:
 
     def _clip(self, key: EpisodeKey, camera: str) -> Clip:
         plan = self.plan.episodes[key]
-        part = self.workshop.clip_part(plan, camera, self.digests[key][plan.videos[camera]])
-        return Clip(self.workshop.store.folder(part) / CLIP, self.plan.lengths[key], self.sizes[key][camera])
+        file = self.workshop.clip(plan, camera, self.digests[key])
+        return Clip(file, plan.frames, self.sizes[key][camera])

@@ -44,6 +44,10 @@ class Workshop:
         """What the clip of a camera is called."""
         return clip_fingerprint(video, plan.frame_digests[camera], self.encodings[camera])
 
+    def clip(self, plan: EpisodePlan, camera: str, digests: Mapping[str, FileDigest]) -> Path:
+        """Where the clip of a camera lies, or will."""
+        return self.store.folder(self.clip_part(plan, camera, digests[plan.videos[camera]])) / CLIP
+
     def fragment(self, plan: EpisodePlan, digests: dict[str, FileDigest]) -> Fragment:
         """What an episode becomes, whether it is made yet or not."""
         cameras, rule = self.source.cameras, self.cubes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -29,10 +29,13 @@ class Members:
     def __len__(self) -> int:
         return len(self.plans)
 
-    def only(self, first: int, stop: int) -> Members:
-        """Those from number `first` to `stop`, exclusive, and no more than they need."""
-        keys = list(islice(self.plans, first, stop))
-        return replace(self, plans=self.plans.only(keys), digests={key: self.digests[key] for key in keys})
+    def parted(self, stops: Iterable[int]) -> Iterator[Members]:
+        """Those before each of the rising numbers `stops`, from the one before on, and no more than they need."""
+        keys, begun = iter(self.plans), 0  # one walk: to look for where a part begins would take longer with each
+        for stop in stops:
+            some = list(islice(keys, stop - begun))
+            yield replace(self, plans=self.plans.only(some), digests={key: self.digests[key] for key in some})
+            begun = stop
 
     def __iter__(self) -> Iterator[Member]:
         for key, plan in self.plans.items():

@@ -188,7 +188,7 @@ def pack(packings: Iterable[Packing], joins: Iterable[JoinTask], executor: Execu
     def tasks() -> Iterator[Task]:
         yield from joins
         for packing in packings:
-            contents = Contents.of((member.frames, member.task) for member in packing.members)
+            contents = Contents.of((plan.frames, plan.task) for plan in packing.members.plans.values())
             blocks = tuple(contents.blocks(packing.spec))
             missing[packing.name] = len(blocks)
             last[packing.name] = FingerprintsTask(packing.site, packing.name, contents.lengths, blocks)
@@ -205,10 +205,10 @@ def pack(packings: Iterable[Packing], joins: Iterable[JoinTask], executor: Execu
         yield result.rows if isinstance(result, Written) else 0
 
 
-def _of_blocks(packing: Packing, contents: Contents, blocks: Iterable[Block]) -> Iterator[Task]:
+def _of_blocks(packing: Packing, contents: Contents, blocks: Sequence[Block]) -> Iterator[Task]:
     site, name, spec = packing.site, packing.name, packing.spec
-    for block in blocks:
-        some, members = slice(block.first, block.stop), packing.members.only(block.first, block.stop)
+    for block, members in zip(blocks, packing.members.parted(block.stop for block in blocks), strict=True):
+        some = slice(block.first, block.stop)
         places = {camera: of_camera[some] for camera, of_camera in packing.places.items()}
         yield PackTask(site, name, spec, block, members, contents.task_of[some], places, packing.pin)
         yield FileTask(site, name, spec.cameras, block, members)

@@ -70,8 +70,8 @@ def _look(task: ShownTask) -> tuple[str, int, tuple[Shown, ...]]:
 
 def _tasks(members: Mapping[str, Members], rule: CubeRule | None, picture_px: int) -> Iterator[ShownTask]:
     for name, episodes in members.items():
-        for first in range(0, len(episodes), EPISODES):
-            some = episodes.only(first, first + EPISODES)
+        begun = range(0, len(episodes), EPISODES)
+        for first, some in zip(begun, episodes.parted(first + EPISODES for first in begun), strict=True):
             yield ShownTask(name, first, some, rule, picture_px)
 
 

@@ -9,17 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quickdraw.errors import Fault, WorkerDied
-from quickdraw.pipeline.executors.batch import Batch, Clock, outcome_in, write_tasks
+from quickdraw.errors import Fault, NoWorkers, WorkerDied
+from quickdraw.pipeline.executors.batch import TRIES, Batch, Clock, outcome_in, write_tasks
 from quickdraw.pipeline.executors.flow import Failed
 from quickdraw.pipeline.executors.frames import Appending, Following, Frame, Kind, frames_in
+from quickdraw.pipeline.executors.local import LocalProcesses
 from quickdraw.pipeline.executors.surroundings import surroundings
 
 FRAMES = [
@@ -69,7 +72,7 @@ def batch_of(
     folder: Path, function: Callable[[Any], Any], tasks: Sequence[Any], *, cpus: int = 1, limit_s: float = 3600
 ) -> Batch:
     batch = Batch(str(folder / "x"), cpus, limit_s)
-    write_tasks(batch.tasks, surroundings([]), function, tasks)
+    write_tasks(batch.tasks, surroundings([]), function, [pickle.dumps(task) for task in tasks])
     batch.results.touch()
     return batch
 
@@ -83,21 +86,70 @@ def outcomes(batch: Batch) -> dict[int, Any]:
     return {frame.number: outcome_in(frame.payload) for frame in done}
 
 
-def test_a_job_started_again_goes_on_with_what_has_no_result_and_is_no_known_killer(tmp_path: Path) -> None:
-    batch = batch_of(tmp_path, abs, [-1, -2, -3, None, -5])
-    left = [Frame(Kind.BEGUN, 4), Frame(Kind.LEFT, 4)] * 3
-    before = [Frame(Kind.STARTED), Frame(Kind.DONE, 0, pickle.dumps("of before")), *[Frame(Kind.BEGUN, 1)] * 3, *left]
-    torn = Frame(Kind.DONE, 2, pickle.dumps("torn")).packed()[:-1]
+def start(batch: Batch, before: Sequence[Frame], torn: bytes = b"") -> dict[int, Any]:
+    """Outcomes of a job that was started before, and left these frames."""
     batch.results.write_bytes(b"".join(frame.packed() for frame in before) + torn)
     batch()
-    found = outcomes(batch)
+    return outcomes(batch)
+
+
+def test_a_job_started_again_goes_on_with_what_has_no_result_and_passes_suspects_over(tmp_path: Path) -> None:
+    batch = batch_of(tmp_path, abs, [-1, -2, -3, None, -5])
+    left = [Frame(Kind.BEGUN, 4), Frame(Kind.LEFT, 4)] * 3
+    killer = [Frame(Kind.BEGUN, 1)] * (TRIES - 1)
+    before = [Frame(Kind.STARTED), Frame(Kind.BEGUN, 2), Frame(Kind.DONE, 0, pickle.dumps("of before")), *killer, *left]
+    found = start(batch, before, torn=Frame(Kind.DONE, 2, pickle.dumps("torn")).packed()[:-1])
     assert (found[0], found[2], found[4]) == ("of before", 3, 5)
-    assert isinstance(found[1], Failed)
-    assert isinstance(found[1].error, WorkerDied)
-    assert str(found[1].error).startswith("-2: 3 jobs died at it")
+    assert list(found) == [0, 3, 4, 2]  # what was begun in vain comes last
     assert isinstance(found[3], Failed)
     assert isinstance(found[3].error, TypeError)
     assert "in __call__" in str(found[3].error.__cause__)
+
+
+def test_a_task_alone_in_a_job_that_died_again_and_again_is_given_up(tmp_path: Path) -> None:
+    killer = [Frame(Kind.STARTED), Frame(Kind.BEGUN)] * (TRIES - 1)
+    assert start(batch_of(tmp_path, abs, [-2]), killer) == {0: 2}
+    (tmp_path / "x.tasks").unlink()
+    found = start(batch_of(tmp_path, abs, [-2]), [*killer, Frame(Kind.BEGUN)])[0]
+    assert isinstance(found, Failed)
+    assert isinstance(found.error, WorkerDied)
+    assert str(found.error).startswith("-2: 3 jobs died at it")
+
+
+def test_processes_that_die_as_they_start_are_no_fault_of_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = batch_of(tmp_path, abs, [-1, -2])
+    monkeypatch.setattr(LocalProcesses, "submit", lambda *_: lost())
+    with pytest.raises(NoWorkers):
+        batch()
+    kinds = [frame.kind for frame in Following(batch.results).read()]
+    assert kinds == [Kind.STARTED, Kind.BEGUN, Kind.BEGUN, Kind.LEFT, Kind.LEFT]
+
+
+@pytest.mark.parametrize("is_up", [False, True])
+def test_a_job_that_leaves_says_whether_its_time_was_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_up: bool
+) -> None:
+    def told_to_leave(_pool: LocalProcesses, _function: object, tasks: Iterator[object]) -> Iterator[Any]:
+        yield 0, b"outcome", float(next(tasks) is None)
+        next(tasks)
+        raise SystemExit(143)
+
+    monkeypatch.setattr(LocalProcesses, "run", told_to_leave)
+    monkeypatch.setattr(Clock, "is_up", is_up)
+    batch = batch_of(tmp_path, abs, [-1, -2, -3])
+    with pytest.raises(SystemExit):
+        batch()
+    frames = [(frame.kind, frame.number) for frame in Following(batch.results).read()]
+    assert frames[-1] == (Kind.LATE if is_up else Kind.LEFT, 1)
+    assert frames[1:-1] == [(Kind.BEGUN, 0), (Kind.DONE, 0), (Kind.BEGUN, 1)]
+
+
+def lost() -> Future[Any]:
+    future = Future[Any]()
+    future.set_exception(BrokenProcessPool())
+    return future
 
 
 def test_a_job_begins_nothing_that_might_not_be_done_in_its_time(tmp_path: Path) -> None:
@@ -106,6 +158,9 @@ def test_a_job_begins_nothing_that_might_not_be_done_in_its_time(tmp_path: Path)
     assert Clock(3600, longest_s=1800, began_s=now_s).is_late
     assert Clock(3600, began_s=now_s - 3600 + 80).is_late
     assert not Clock(3600, began_s=now_s - 3600 + 120).is_late
+    assert Clock(3600, began_s=now_s - 3600 + 140).is_up
+    assert not Clock(3600, began_s=now_s - 3600 + 160).is_up
+    assert not Clock(300, began_s=now_s - 140).is_up
     batch = batch_of(tmp_path, abs, [-1, -2], limit_s=0.0)
     batch()
     assert outcomes(batch) == {}

@@ -78,6 +78,11 @@ def test_every_task_is_done_once_and_workers_serve_several_stages(seen: Seeing) 
     assert found["second"] == [3, 6]
 
 
+def test_a_place_that_is_gone_later_is_not_asked_for(seen: Seeing) -> None:
+    found = seen("gone")
+    assert (found["before"], found["after"]) == ([1], [2])
+
+
 def test_what_a_result_makes_possible_is_done_too_before_the_rest_and_asked_for_after_it(seen: Seeing) -> None:
     found = seen("followers")
     assert found["results"] == sorted([12, 6, 3, 2, 1, *range(101, 141, 2)])

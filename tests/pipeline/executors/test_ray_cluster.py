@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 import quickdraw
 from quickdraw.errors import Refused
-from quickdraw.pipeline.executors.ray_cluster import ray_cluster
+from quickdraw.pipeline.executors.ray_cluster import Attempt, nodes, ray_cluster
 from quickdraw.pipeline.executors.ray_cluster.nodes import Need
 
 DRIVER = Path(__file__).parent / "scripts" / "ray_driver.py"
@@ -41,16 +42,17 @@ def is_plain(seen: dict[str, Any], workers: int, most_ahead: int) -> None:
     assert seen == {"workers": workers, "whole": True, "ours": True, "large": [1 << 20]}
 
 
-def test_the_cluster_that_is_named_by_the_environment(ray_nodes: Any) -> None:
-    is_plain(drive("auto", "plain", RAY_ADDRESS=ray_nodes.address), workers=2, most_ahead=4)
+def test_more_workers_than_there_is_room_for_are_no_reason_to_read_ahead(ray_nodes: Any) -> None:
+    is_plain(drive("auto", "plain", "1", "1000", RAY_ADDRESS=ray_nodes.address), workers=2, most_ahead=4)
 
 
 def test_the_cluster_of_a_client_and_no_more_tasks_than_workers_are_wanted(ray_nodes: Any) -> None:
     is_plain(drive(ray_nodes.client_address, "plain", "0.5", "3"), workers=3, most_ahead=3)
 
 
-def test_a_cluster_that_lives_as_long_as_its_driver() -> None:
-    is_plain(drive("local", "plain", "1", "2"), workers=2, most_ahead=2)
+def test_a_cluster_that_lives_as_long_as_its_driver_leaves_nothing_at_home(tmp_path: Path) -> None:
+    is_plain(drive("local", "plain", "1", "2", HOME=str(tmp_path)), workers=2, most_ahead=2)
+    assert not (tmp_path / ".ray").exists()
 
 
 def test_a_task_that_is_too_large_for_every_node_is_refused(ray_nodes: Any) -> None:
@@ -58,6 +60,20 @@ def test_a_task_that_is_too_large_for_every_node_is_refused(ray_nodes: Any) -> N
     assert "executor.task_cpus" in fault
     assert f"({ray_nodes.nodes[0].address}) of 1 CPUs" in fault
     assert "a node with 64 CPUs for a task" in fault
+
+
+@pytest.mark.parametrize(
+    ("need", "named"),
+    [
+        (Need(1, 9 << 30), "executor.task_memory_mb"),
+        (Need(9, 1 << 20), "executor.task_cpus"),
+        (Need(9, 9 << 30), "executor.task_cpus"),
+    ],
+)
+def test_what_a_task_takes_too_much_of_is_named(need: Need, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = {"Resources": {"CPU": 4.0, "memory": 2.0 * (1 << 30)}, "NodeManagerHostname": "a", "NodeManagerAddress": "b"}
+    monkeypatch.setattr(nodes, "alive", lambda: [node])
+    assert nodes.no_room(need).field == named
 
 
 def opened(address: str) -> None:
@@ -99,19 +115,25 @@ def test_nodes_that_are_not_as_the_driver_are_named_whenever_they_join(ray_nodes
         return ray_nodes.add_node(env={"PYTHONPATH": str(tmp_path / make.__name__)})
 
     command = [sys.executable, DRIVER, ray_nodes.address, "until_refused"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+    with ThreadPoolExecutor(2) as pool, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         assert driver.stdout.readline() == "begun\n"
-        empty = joining(without_us)
-        [missing] = json.loads(driver.communicate(timeout=60)[0])["refused"]
+        empty, other = pool.map(joining, (without_us, of_another_day))
+        refused = json.loads(driver.communicate(timeout=60)[0])["refused"]
+    faults = drive(ray_nodes.address, "asked")["refused"]
+    assert set(refused) < set(faults)  # by a worker that looked before its first task; then by all that were asked
+    missing, library, ours = sorted(faults, key=lambda fault: (f"({other.address})" in fault, fault))
     assert f"({empty.address}): quickdraw: found ModuleNotFoundError: No module named 'quickdraw'" in missing
-    other = joining(of_another_day)
-    faults = drive(ray_nodes.address, "plain")["refused"]
-    assert missing in faults
-    rest = sorted(fault for fault in faults if fault != missing)
-    assert [f"({other.address})" in fault for fault in rest] == [True, True]
-    assert ": msgspec: found 0.1, expected " in rest[0]
-    assert f": quickdraw: found {quickdraw.__version__} (code " in rest[1]
+    assert f"({other.address}): msgspec: found 0.1, expected " in library
+    assert f"({other.address}): quickdraw: found {quickdraw.__version__} (code " in ours
+
+
+def test_a_task_rests_the_longer_the_more_workers_died_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    attempts = [Attempt("a task")]
+    for _ in range(4):
+        attempts.append(attempts[-1].again())
+    assert [(attempt.deaths, attempt.due_s) for attempt in attempts[1:]] == [(1, 101), (2, 105), (3, 125), (4, 160)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,9 +21,11 @@ from typing import Any
 import pytest
 
 from quickdraw.errors import Refused, WorkerDied
-from quickdraw.pipeline.executors import job_lane
+from quickdraw.pipeline.executors import job_lane, queues
+from quickdraw.pipeline.executors import slurm as slurm_module
 from quickdraw.pipeline.executors.job_folder import end_orphans
 from quickdraw.pipeline.executors.slurm import SlurmJobs, slurm_jobs
+from quickdraw.pipeline.executors.surroundings import Surroundings, surroundings
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
 STAND_IN = SCRIPTS / "stand_in_slurm.py"
@@ -117,7 +120,10 @@ def wait_until(holds: Callable[[], object]) -> None:
 def test_a_job_killed_and_one_that_is_preempted_go_on_with_what_has_no_result(
     slurm: Slurm, todo: ModuleType, place: Path, tmp_path: Path
 ) -> None:
+    lock = tmp_path / "lock"
+    lock.touch()
     with jobs_in(tmp_path) as executor:
+        executor.refuse_unseen(lock)
         assert not (tmp_path / ".jobs").exists()  # before there is a job
         results = executor.run(todo.gated, tasks(place, [0, 1, 0, 2]))
         assert next(results) == 0
@@ -132,9 +138,10 @@ def test_a_job_killed_and_one_that_is_preempted_go_on_with_what_has_no_result(
         slurm.kill("1", signal.SIGKILL)
         (place / "open-2").touch()
         assert list(results) == [2]
-    assert begun(place)[1] == 2
-    assert begun(place)[2] == 2
-    assert slurm.started() == ["1", "1", "2"]
+        lock.unlink()  # as it is when a dataset is published; what comes after is done all the same
+        assert list(executor.run(todo.noted, tasks(place, [5]))) == [5]
+    assert begun(place) == {0: 2, 1: 2, 2: 2, 5: 1}
+    assert slurm.started() == ["1", "1", "2", "3"]
     assert not (tmp_path / ".jobs").exists()
     assert slurm.running() == []
 
@@ -154,11 +161,14 @@ def test_jobs_are_submitted_as_arrays_with_what_was_asked_and_share_tasks_evenly
     (note,) = caught.value.__notes__
     assert re.search(r"1 further task failed.*WorkerDied.*5\).*its worker process died each time", note)
     assert begun(place)[7] == 2
-    assert slurm.started()[:3] == ["1_0", "1_1", "2"] or sorted(slurm.started()[:3]) == ["1_0", "1_1", "2"]
+    assert sorted(slurm.started()[:3]) == ["1_0", "1_1", "2"]
     script = (slurm.folder / "1.sh").read_text()
     wanted = {"account=lab", "array=0-1%2", "constraint=avx2", "cpus-per-task=1", "mem=6GB", "qos=low", "requeue"}
     assert wanted <= set(re.findall(r"^#SBATCH --(.*)$", script, re.MULTILINE))
     assert {"partition=default", "time=7", "signal=USR2@30"} <= set(re.findall(r"--(\S*)", script))
+    assert "wckey" not in script
+    assert len(slurm.called("scontrol")) == 1
+    assert slurm.called("scancel") == []  # jobs that have done all they were given end by themselves
 
 
 def test_a_task_that_kills_its_jobs_is_given_up_and_others_are_done(
@@ -172,18 +182,23 @@ def test_a_task_that_kills_its_jobs_is_given_up_and_others_are_done(
 
 
 def test_a_node_that_is_not_as_this_one_is_told_before_a_task_runs(
-    slurm: Slurm, todo: ModuleType, place: Path, tmp_path: Path
+    slurm: Slurm, todo: ModuleType, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def of_another(places: Sequence[str]) -> Surroundings:
+        here = replace(surroundings([*places]), code="0123456789abcdef")
+        shutil.rmtree(places[-1])
+        return here
+
+    (tmp_path / "unseen").mkdir()
     with jobs_in(tmp_path) as executor:
-        executor.refuse_unseen(place)
-        executor._expected = replace(executor.expected, code="0123456789abcdef")
-        (place / "new").touch()
+        executor.refuse_unseen(tmp_path / "unseen")
+        monkeypatch.setattr(slurm_module, "surroundings", of_another)
         with pytest.raises(Refused) as caught:
             list(executor.run(todo.noted, tasks(place, [1, 2])))
     node = f"node {os.uname().nodename}"
     assert [fault.where for fault in caught.value.faults] == [node, node]
     assert "code 0123456789ab" in str(caught.value)
-    assert str(place) in str(caught.value)
+    assert str(tmp_path / "unseen") in str(caught.value)
     assert begun(place) == {}
     assert slurm.running() == []
 
@@ -209,6 +224,21 @@ def test_what_slurm_refuses_is_told_in_its_words(
     assert capfd.readouterr() == ("", "")
 
 
+def test_where_slurm_has_no_room_for_an_array_half_of_it_is_tried(
+    slurm: Slurm, todo: ModuleType, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (slurm.folder / "most").write_text("1")
+    monkeypatch.setenv("SBATCH_JOB_NAME", "of the user")
+    monkeypatch.setenv("SQUEUE_FORMAT", "of the user")
+    with jobs_in(tmp_path, jobs=4, job_tasks=1) as executor:
+        assert sorted(executor.run(todo.noted, tasks(place, [1, 2]))) == [1, 2]
+        (slurm.folder / "most").write_text("0")
+        with pytest.raises(Refused, match=r"Job violates .*submit limit.* executor\.jobs"):
+            list(executor.run(todo.noted, tasks(place, [1, 2])))
+    assert slurm.started() == ["1", "2"]
+    assert os.environ["SBATCH_JOB_NAME"] == "of the user"
+
+
 def test_a_job_that_slurm_takes_and_never_starts_is_told(
     slurm: Slurm, todo: ModuleType, place: Path, tmp_path: Path
 ) -> None:
@@ -219,7 +249,7 @@ def test_a_job_that_slurm_takes_and_never_starts_is_told(
     ):
         list(executor.run(todo.noted, tasks(place, [1])))
     assert slurm.running() == []
-    (slurm.folder / "reason").write_text("launch failed requeued held")
+    (slurm.folder / "reason").write_text("launch_failed_requeued_held")
     with jobs_in(tmp_path) as executor:
         assert list(executor.run(todo.noted, tasks(place, [1]))) == [1]
     assert slurm.started() == ["3"]
@@ -241,6 +271,29 @@ def test_a_stage_of_few_tasks_runs_here_and_so_does_what_few_jobs_made_possible(
         results = executor.run(todo.noted, tasks(place, [1, 2, 3]), lambda done: tasks(place, [4] if done == 3 else []))
         assert sorted(results) == [1, 2, 3, 4]
     assert slurm.started() == ["1"]
+
+
+def test_folders_without_a_driver_are_removed_unless_there_may_be_jobs(
+    slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = tmp_path / ".jobs"
+    stale, fresh = parent / "new-slurm-1", parent / "new-slurm-2"
+    stuck, away = parent / "quickdraw-slurm-3", parent / "quickdraw-local-4-n7-a"
+    for folder in (stale, fresh, stuck, away):
+        folder.mkdir(parents=True)
+    os.utime(stale, (0, 0))
+    monkeypatch.setattr(queues, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(queues, "AGAIN_S", 0.1)
+    (slurm.folder / "jobs" / "7").write_text(json.dumps({"name": stuck.name, "reason": ""}))
+    (slurm.folder / "bin" / "scancel").write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(Refused, match=r"died on n7-a, in .*quickdraw-local-4-n7-a"):
+        end_orphans(parent)
+    shutil.rmtree(away)
+    with pytest.raises(Refused, match=r"which do not end .*quickdraw-slurm-3"):
+        end_orphans(parent)
+    (slurm.folder / "jobs" / "7").unlink()
+    end_orphans(parent)
+    assert list(parent.iterdir()) == [fresh]
 
 
 @pytest.fixture(params=["slurm 2", "local 1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,50 +11,74 @@ import pytest
 
 import quickdraw
 from quickdraw.errors import Fault, Refused
-from quickdraw.pipeline.executors.surroundings import Sworn, Unfit, differences, seen, surroundings
+from quickdraw.pipeline.executors.surroundings import Surroundings, Sworn, Unfit, differences, seen, surroundings
 
 STARTED = "as where the command was started"
 
 
 def test_a_process_is_as_itself(tmp_path: Path) -> None:
     here = surroundings([str(tmp_path)])
-    assert differences(here, pickle.loads(pickle.dumps(here)), "node a") == []
+    assert differences(pickle.loads(pickle.dumps(here)), "node a") == []
     assert here.python.startswith("cpython 3.")
     assert {"av", "numpy", "opencv-python-headless", "pyarrow"} <= dict(here.versions).keys()
     assert "ray" not in dict(here.versions), "extras are not what workers need"
 
 
 def test_all_that_differs_is_told_with_the_node() -> None:
-    here = replace(surroundings([]), versions=(("av", "15.1"), ("numpy", "2.2")), places=(("/data", "a folder"),))
-    there = replace(here, python="cpython 3.13", code="f" * 16, versions=(("numpy", "2.1"),), places=())
-    assert differences(here, there, "node a") == [
-        Fault("node a", "python", "cpython 3.13", f"{here.python}, {STARTED}"),
-        Fault("node a", "quickdraw", f"{here.quickdraw} (code {'f' * 12})",
-              f"{quickdraw.__version__} (code {here.code[:12]}), {STARTED}"),
-        Fault("node a", "av", "nothing", f"15.1, {STARTED}"),
-        Fault("node a", "numpy", "2.1", f"2.2, {STARTED}"),
-        Fault("node a", "place", "nothing", f"a folder, {STARTED}", path="/data"),
+    here = surroundings([])
+    others = (("av", "0.1"), ("nothing-like-it", "1"), *here.versions[2:])
+    there = replace(here, python="cpython 3.1", code="f" * 16, versions=others, places=(("/gone", ()),))
+    assert differences(there, "node a") == [
+        Fault("node a", "python", here.python, f"cpython 3.1, {STARTED}"),
+        Fault("node a", "quickdraw", f"{quickdraw.__version__} (code {here.code[:12]})",
+              f"{here.quickdraw} (code {'f' * 12}), {STARTED}"),
+        Fault("node a", "av", dict(here.versions)["av"], f"0.1, {STARTED}"),
+        Fault("node a", "nothing-like-it", "nothing", f"1, {STARTED}"),
+        Fault("node a", "place", "nothing", f"a folder, {STARTED}", path="/gone"),
     ]  # fmt: skip
 
 
-def test_what_is_seen_is_what_is_there(tmp_path: Path) -> None:
-    folder, file = tmp_path / "folder", tmp_path / "file"
-    assert seen(str(folder)) == "nothing"
+def at(place: Path, expected: Surroundings) -> list[tuple[str, str]]:
+    """What is found at a place, and what was expected there, where these differ."""
+    faults = differences(expected, "node a")
+    assert {(fault.field, fault.path) for fault in faults} <= {("place", str(place))}
+    return [(fault.found, fault.expected.removesuffix(f", {STARTED}")) for fault in faults]
+
+
+def test_of_a_folder_the_first_names_must_be_there_and_others_may_come(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
     folder.mkdir()
-    empty = seen(str(folder))
-    (folder / "b").touch()
-    assert seen(str(folder)).startswith("a folder of 1 names (")
-    assert seen(str(folder)) != empty
-    (folder / "b").rename(folder / "c")
-    other = seen(str(folder))
-    (folder / "c").rename(folder / "b")
-    assert seen(str(folder)) != other
+    for number in range(20):
+        (folder / f"{number:02}").touch()
+    expected = surroundings([str(folder)])
+    (folder / "00a").touch()
+    (folder / ".hidden").touch()
+    (folder / "19").unlink()
+    assert at(folder, expected) == []
+    (folder / "15").rename(folder / "moved")
+    assert at(folder, expected) == [("a folder without 15", "a folder with 00, 01, 02 and 13 others")]
+    shutil.rmtree(folder)
+    assert at(folder, expected) == [("nothing", "a folder with 00, 01, 02 and 13 others")]
+    folder.write_text("")
+    assert at(folder, expected)[0][0].startswith("a file of 0 bytes (")
+
+
+def test_of_a_file_the_content_is_compared(tmp_path: Path) -> None:
+    file = tmp_path / "file"
     file.write_text("one")
-    one = seen(str(file))
+    expected = surroundings([str(file)])
+    assert at(file, expected) == []
     file.write_text("two")
-    assert one.startswith("a file of 3 bytes (")
-    assert seen(str(file)) != one
-    assert seen(str(file / "below")) == "Not a directory"
+    [(found, wanted)] = at(file, expected)
+    assert (found[:17], wanted[:17]) == ("a file of 3 bytes", "a file of 3 bytes")
+    file.unlink()
+    file.mkdir()
+    assert at(file, expected) == [("a folder", wanted)]
+    assert seen(str(tmp_path / "file")) == ()
+
+
+def test_nothing_is_asked_of_places_that_are_gone(tmp_path: Path) -> None:
+    assert surroundings([str(tmp_path / "gone"), str(tmp_path)]).places == ((str(tmp_path), ()),)
 
 
 def test_a_function_that_is_sent_runs_where_all_is_alike(tmp_path: Path) -> None:
@@ -62,7 +87,7 @@ def test_a_function_that_is_sent_runs_where_all_is_alike(tmp_path: Path) -> None
 
 
 def test_it_refuses_to_run_elsewhere_and_that_is_no_failure_of_the_task() -> None:
-    sworn = Sworn[int, int](abs, replace(surroundings([]), python="cpython 3.1"))
+    sworn: Sworn[int, int] = Sworn(abs, replace(surroundings([]), python="cpython 3.1"))
     for _ in range(2):
         with pytest.raises(
             Unfit, match=rf"node .*: python: found cpython .*, expected cpython 3\.1, {STARTED}"

@@ -34,5 +34,8 @@ class Executor(Protocol):
         ...
 
     def stop(self) -> None:
-        """End what is running, at once; when this returns, no task writes any more. There is no way back."""
+        """End what is running, at once; when this returns, no task writes any more. There is no way back.
+
+        Workers on other machines are waited for no longer than some half to two minutes, for one may not answer.
+        """
         ...

@@ -11,21 +11,21 @@ import pickle
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from quickdraw.errors import Fault, WorkerDied
+from quickdraw.errors import COMMAND_LINE, Fault, NoWorkers, Refused, WorkerDied
 from quickdraw.pipeline.executors.flow import Failed
 from quickdraw.pipeline.executors.frames import Appending, Following, Frame, Kind
 from quickdraw.pipeline.executors.local import local_processes
-from quickdraw.pipeline.executors.surroundings import Surroundings, differences, surroundings
-from quickdraw.pipeline.executors.telling import named, portable
+from quickdraw.pipeline.executors.surroundings import Surroundings, differences
+from quickdraw.pipeline.executors.telling import Raised, failed, named, raised
 
-TRIES = 3  # deaths of jobs that a task is given before it is held to be what kills them
+TRIES = 3  # jobs that a task is given, before it is held to be what kills them, or too long for them
 LEAVE_S = 30  # before the time limit, Slurm tells a job to leave
 EARLY_S = 60  # Slurm tells it by up to so much too early
 
@@ -72,13 +72,15 @@ class Batch:
                     results.add(Frame(Kind.DONE, number, outcome))
                     under_way.discard(number)
                     clock.longest_s = max(clock.longest_s, took_s)
+        except NoWorkers:
+            _leave(under_way, Kind.LEFT, results)
+            raise
         except WorkerDied:  # raised when all others are done: what has no result killed its workers
             for number, task in tasks:
                 if number in under_way:
                     results.add(Frame(Kind.DONE, number, pickle.dumps(Failed(worker_died(task)))))
         except BaseException:
-            for number in under_way:
-                results.add(Frame(Kind.LEFT, number))
+            _leave(under_way, Kind.LATE if clock.is_up else Kind.LEFT, results)
             raise
         results.add(Frame(Kind.ENDED))
 
@@ -95,19 +97,17 @@ class Clock:
     def is_late(self) -> bool:
         """Whether a further task, twice as long as any so far, would be under way when the job is told to leave."""
         margin_s = min(LEAVE_S + EARLY_S, self.limit_s / 4)
-        return time.monotonic() - self.began_s + 2 * self.longest_s > self.limit_s - margin_s
+        return self.passed_s + 2 * self.longest_s > self.limit_s - margin_s
 
+    @property
+    def is_up(self) -> bool:
+        """Whether a job that is told to leave now is told so for its time limit, of which its start took some."""
+        return self.passed_s > self.limit_s - min(LEAVE_S + 2 * EARLY_S, self.limit_s / 2)
 
-class Traceback(Exception):
-    """Where an exception was raised, as the text that a job made of it: the cause of what is raised here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """A task's exception, and its traceback."""
-
-    error: Exception
-    told: str
+    @property
+    def passed_s(self) -> float:
+        """Since the job began."""
+        return time.monotonic() - self.began_s
 
 
 def outcome_in(payload: bytes) -> Any:
@@ -116,10 +116,7 @@ def outcome_in(payload: bytes) -> Any:
         outcome = pickle.loads(payload)
     except Exception as error:
         return Failed(error)
-    if not isinstance(outcome, Raised):
-        return outcome
-    outcome.error.__cause__ = Traceback(f"\n{outcome.told}")
-    return Failed(outcome.error)
+    return failed(outcome) if isinstance(outcome, Raised) else outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +132,17 @@ class Numbered[T, R]:
         try:
             outcome = pickle.dumps(self.function(task))
         except Exception as error:
-            outcome = pickle.dumps(Raised(portable(error), "".join(traceback.format_exception(error))))
+            outcome = pickle.dumps(raised(error))
         return number, outcome, time.monotonic() - began_s
 
 
-def write_tasks(path: Path, expected: Surroundings, function: Callable[[Any], Any], tasks: Sequence[Any]) -> None:
-    """What a job needs to know; tasks are numbered from 0."""
+def write_tasks(path: Path, expected: Surroundings, function: Callable[[Any], Any], tasks: Sequence[bytes]) -> None:
+    """What a job needs to know; tasks come pickled, and are numbered from 0."""
     with path.open("xb") as file:
         pickle.dump(expected, file)
-        pickle.dump((function, tasks), file)
+        pickle.dump((function, len(tasks)), file)
+        file.writelines(tasks)
+        file.flush()
         os.fsync(file.fileno())
 
 
@@ -153,30 +152,37 @@ def read_tasks(path: Path) -> tuple[Callable[[Any], Any], list[Any], list[Fault]
     with path.open("rb") as file:
         try:
             expected: Surroundings = pickle.load(file)
-            here = surroundings(place for place, _ in expected.places)
-            faults = differences(expected, here, node)
-            function, tasks = (abs, []) if faults else pickle.load(file)
+            faults = differences(expected, node)
+            function, tasks = (abs, []) if faults else _tasks_in(file)
         except Exception as error:
             found = f"one that cannot read its tasks ({type(error).__name__}: {error})"
             return abs, [], [Fault(node, "quickdraw", found, "the package that the command was started with")]
     return function, tasks, faults
 
 
-def unfinished(tasks: Iterable[Any], before: Iterable[Frame], results: Appending) -> Iterator[tuple[int, Any]]:
-    """The tasks that have no result yet, with their numbers; what ended this job again and again is given up."""
+def _tasks_in(file: BufferedReader) -> tuple[Callable[[Any], Any], list[Any]]:
+    function, count = pickle.load(file)
+    return function, [pickle.load(file) for _ in range(count)]
+
+
+def unfinished(tasks: Sequence[Any], before: Iterable[Frame], results: Appending) -> Iterator[tuple[int, Any]]:
+    """The tasks that have no result yet, with their numbers.
+
+    Where the job was started before and died, tasks that were begun then come last. One that was begun so each time is
+    passed over, for a job of its own; in that it is given up.
+    """
     done, deaths = set[int](), dict[int, int]()
     for frame in before:
         if frame.kind is Kind.DONE:
             done.add(frame.number)
-        elif frame.kind in (Kind.BEGUN, Kind.LEFT):
+        elif frame.kind in (Kind.BEGUN, Kind.LEFT, Kind.LATE):
             deaths[frame.number] = deaths.get(frame.number, 0) + (1 if frame.kind is Kind.BEGUN else -1)
-    for number, task in enumerate(tasks):
-        if number in done:
-            continue
-        if deaths.get(number, 0) >= TRIES:
-            results.add(Frame(Kind.DONE, number, pickle.dumps(Failed(given_up(task)))))
-        else:
-            yield number, task
+    rest = [number for number in range(len(tasks)) if number not in done]
+    for number in sorted(rest, key=lambda number: deaths.get(number, 0)):
+        if deaths.get(number, 0) < (TRIES if len(tasks) == 1 else TRIES - 1):
+            yield number, tasks[number]
+        elif len(tasks) == 1:
+            results.add(Frame(Kind.DONE, number, pickle.dumps(Failed(given_up(tasks[number])))))
 
 
 def worker_died(task: object) -> WorkerDied:
@@ -189,6 +195,17 @@ def given_up(task: object, last_words: str = "") -> WorkerDied:
     """The error of a task whose jobs died each time."""
     said = f" The last one's log ends: {last_words}" if last_words else ""
     return WorkerDied(f"{named(task)}: {TRIES} jobs died at it; were they killed, or out of memory?{said}")
+
+
+def too_long(task: object, minutes: int) -> Refused:
+    """The error of a task that was not done when the time of each of its jobs was up."""
+    found = f"{minutes}, in which {TRIES} jobs did not get {named(task)} done"
+    return Refused([Fault(COMMAND_LINE, "executor.job_minutes", found, "more, or shorter episodes")])
+
+
+def _leave(under_way: Iterable[int], why: Kind, results: Appending) -> None:
+    for number in under_way:
+        results.add(Frame(why, number))
 
 
 def _begun(

@@ -33,7 +33,7 @@ class Lane[T, R](Protocol):
         ...
 
     def ended(self) -> Iterable[R | Failed]:
-        """What came of tasks that ended since it was asked last; it waits until there is one."""
+        """What came of tasks that ended since it was asked last; it waits a while where there is none."""
         ...
 
 

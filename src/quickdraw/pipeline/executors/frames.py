@@ -27,6 +27,7 @@ class Kind(IntEnum):
     LEFT = 4  # a task was begun, and given up when the job was told to leave: no fault of the task
     DONE = 5  # a task has ended; the payload is its pickled result, or Failed
     ENDED = 6  # the job has begun all it will begin, and all of that is done
+    LATE = 7  # as LEFT, because the job's time was up
 
 
 @dataclass(frozen=True, slots=True)

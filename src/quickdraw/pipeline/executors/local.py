@@ -13,20 +13,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 from typing import Any
 
-import cv2
-
-from quickdraw.errors import WorkerDied
+from quickdraw.errors import NoWorkers, WorkerDied
 from quickdraw.pipeline.executors.flow import Failed, flow
-from quickdraw.pipeline.executors.memory import give_back_freed_memory
-from quickdraw.pipeline.executors.telling import named, portable
+from quickdraw.pipeline.executors.telling import Raised, failed, named, raised
+from quickdraw.pipeline.executors.worker_process import give_back_freed_memory, make_ready
 from quickdraw.pipeline.interrupts import interrupts_held
 
-DEATHS = 3  # of a task's own process, before it is the task's failure
+DEATHS = 3  # at a task, the last of them while it ran alone, before they are its failure
 
 
 @contextmanager
@@ -66,43 +64,35 @@ class LocalProcesses:
         """Apply `function` to every task; results come as they are finished.
 
         What a result makes possible comes next, before the rest of `tasks`. Exceptions of tasks are raised here when
-        the others are done, WorkerDied for one whose process dies each time. Raises WorkerDied at once where processes
+        the others are done, WorkerDied for one whose process dies each time. Raises NoWorkers at once where processes
         die as they start.
         """
         return flow(_Lane(self, function), tasks, then)
 
-    def submit[T, R](self, function: Callable[[T], R], task: T) -> Future[R]:
+    def submit[T, R](self, function: Callable[[T], R], task: T) -> Future[R | Raised]:
         """What is going to come of a task; a BrokenProcessPool where a process is dead already."""
         try:
             with interrupts_held():  # the parent alone answers Ctrl-C, and ends its workers
                 return self.pool.submit(_apply, function, task)
         except BrokenProcessPool as error:
-            lost = Future[R]()
+            lost = Future[R | Raised]()
             lost.set_exception(error)
             return lost
 
-    def again[T, R](self, function: Callable[[T], R], suspects: Iterable[T]) -> Iterator[R | Failed]:
-        """What comes of tasks at one of which a process died: one at a time, so that the guilty one is known."""
-        self._renew()
-        for task in suspects:
-            yield self._alone(function, task)
-
-    def _alone[T, R](self, function: Callable[[T], R], task: T) -> R | Failed:
-        for _ in range(DEATHS):
-            future = self.submit(function, task)
-            if not _is_lost(future):
-                outcome = _outcome(future)
-                return outcome
-            self._renew()
-        told = f"{named(task)}: its worker process died {DEATHS} times; was it killed, or out of memory?"
-        return Failed(WorkerDied(told))
-
-    def _renew(self) -> None:
-        """Other processes, once none of the old ones writes any more."""
+    def renew(self) -> None:
+        """Other processes, once none of the old ones writes any more. Raises NoWorkers where they die as they start."""
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.pool = _pool(self.workers)
         if _is_lost(self.submit(bool, None)):
-            raise WorkerDied("worker processes die as they start; are they killed, or out of memory?")
+            raise NoWorkers("worker processes die as they start; are they killed, or out of memory?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt[T]:
+    """A task under way, and how often a process died before while it was."""
+
+    task: T
+    deaths: int
 
 
 @dataclass(slots=True)
@@ -111,28 +101,58 @@ class _Lane[T, R]:
 
     processes: LocalProcesses
     function: Callable[[T], R]
-    running: dict[Future[R], T] = field(default_factory=dict)
+    running: dict[Future[R | Raised], _Attempt[T]] = field(default_factory=dict)
 
     def has_room(self, running: int) -> bool:
         return running <= self.processes.workers  # one task ahead, so that no worker waits and none piles up
 
     def begin(self, task: T) -> None:
-        self.running[self.processes.submit(self.function, task)] = task
+        self._begin(_Attempt(task, 0))
 
     def ended(self) -> Iterator[R | Failed]:
         done, _ = wait(self.running, return_when=FIRST_COMPLETED)
         if any(map(_is_lost, done)):  # with one process the pool gives up all, one after another
             done, _ = wait(self.running)
-        suspects = []
+        suspects = list[_Attempt[T]]()
         for future in done:
-            task = self.running.pop(future)
+            attempt = self.running.pop(future)
             if _is_lost(future):
-                suspects.append(task)
+                suspects.append(replace(attempt, deaths=attempt.deaths + 1))
             else:
-                outcome = _outcome(future)
-                yield outcome
+                yield self._outcome(future)
         if suspects:
-            yield from self.processes.again(self.function, suspects)
+            yield from self._again(suspects)
+
+    def _begin(self, attempt: _Attempt[T]) -> None:
+        self.running[self.processes.submit(self.function, attempt.task)] = attempt
+
+    def _again(self, suspects: Iterable[_Attempt[T]]) -> Iterator[R | Failed]:
+        """One death may be an accident: all at once. By another the guilty one is sought: each alone, before these."""
+        self.processes.renew()
+        once = list[_Attempt[T]]()
+        for attempt in suspects:
+            if attempt.deaths == DEATHS - 1:
+                yield self._alone(attempt.task)
+            else:
+                once.append(attempt)
+        for attempt in once:
+            self._begin(attempt)
+
+    def _alone(self, task: T) -> R | Failed:
+        """What comes of a task at which processes died, maybe by the fault of others: its failure if one does again."""
+        future = self.processes.submit(self.function, task)
+        if not _is_lost(future):
+            return self._outcome(future)
+        self.processes.renew()
+        told = f"{named(task)}: its worker process died {DEATHS} times; was it killed, or out of memory?"
+        return Failed(WorkerDied(told))
+
+    def _outcome(self, future: Future[R | Raised]) -> R | Failed:
+        try:
+            told = future.result()
+        except Exception as error:  # of what does not travel
+            return Failed(error)
+        return failed(told) if isinstance(told, Raised) else told
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
@@ -144,31 +164,17 @@ def _is_lost(future: Future[Any]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _outcome[R](future: Future[R]) -> R | Failed:
-    try:
-        return future.result()
-    except Exception as error:
-        return Failed(error)
-
-
-def _apply[T, R](function: Callable[[T], R], task: T) -> R:
+def _apply[T, R](function: Callable[[T], R], task: T) -> R | Raised:
     """In a worker: what comes of a task."""
     try:
         return function(task)
     except Exception as error:
-        told = portable(error)
-        if told is error:
-            raise
-        raise told from error
+        return raised(error)
 
 
 def _begin() -> None:
-    """In a worker, first: it runs one thread, for workers are what runs in parallel, and ends with its parent.
-
-    OpenCV's own threads would mostly wait for each other on pictures of this size, and burn CPU while they do.
-    """
-    cv2.setNumThreads(1)
-    give_back_freed_memory()
+    """In a worker, first."""
+    make_ready()
     _die_with_parent()
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
@@ -19,12 +18,20 @@ from typing import TYPE_CHECKING, Literal
 
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
 from quickdraw.pipeline.executors.batch import LEAVE_S, Batch
+from quickdraw.pipeline.executors.desk import Jobs
 from quickdraw.pipeline.executors.flow import flow
 from quickdraw.pipeline.executors.job_folder import end_orphans, own_folder, queue_of
-from quickdraw.pipeline.executors.job_lane import JobLane, Jobs
+from quickdraw.pipeline.executors.job_lane import JobLane
 from quickdraw.pipeline.executors.local import LocalProcesses, local_processes
-from quickdraw.pipeline.executors.queues import Queue, missing_commands, wait_until_gone
-from quickdraw.pipeline.executors.surroundings import Surroundings, surroundings
+from quickdraw.pipeline.executors.queues import (
+    Queue,
+    answer_of,
+    end_all,
+    missing_commands,
+    sites_environment,
+    wait_until_gone,
+)
+from quickdraw.pipeline.executors.surroundings import surroundings
 from quickdraw.pipeline.interrupts import interrupts_held
 
 if TYPE_CHECKING:
@@ -32,6 +39,9 @@ if TYPE_CHECKING:
 
 LONGEST_ARRAY = 1001  # elements, as Slurm has it where its configuration does not say
 FAREWELL_S = 10  # that jobs which have ended their work are given to be gone
+LIMIT = re.compile(r"limit|array", re.IGNORECASE)  # what sbatch names where fewer jobs would do
+# Variables of sbatch, without SBATCH_, that would undo what every job is given.
+OURS = ("JOB_NAME", "ARRAY_INX", "TIMELIMIT", "OUTPUT", "ERROR", "INPUT", "OPEN_MODE", "NO_REQUEUE", "SIGNAL")
 
 
 @contextmanager
@@ -54,7 +64,8 @@ def slurm_jobs(
     """Jobs until the block is left; by an exception, they are cancelled at once.
 
     `folder` is on the shared path, and there only while there are jobs; those of a driver that died are ended first.
-    A stage of fewer than `here` tasks runs on `workers` processes of this machine. Raises Refused without Slurm.
+    A stage of fewer than `here` tasks runs on `workers` processes of this machine. Raises Refused without Slurm, and
+    where jobs of before do not end.
     """
     if cluster == "slurm" and (missing := missing_commands()):
         found, expected = f"slurm without {', '.join(missing)}", "a machine that jobs can be submitted from"
@@ -65,7 +76,7 @@ def slurm_jobs(
         cpus=job_cpus, memory_gb=job_memory_gb, minutes=job_minutes, tasks=job_tasks,
     )  # fmt: skip
     with ExitStack() as stack:
-        executor = SlurmJobs(folder.absolute(), asked, here, workers, stack)
+        executor = SlurmJobs(parent=folder.absolute(), asked=asked, here=here, processes=workers, stack=stack)
         try:
             yield executor
         except BaseException:
@@ -78,10 +89,10 @@ def slurm_jobs(
 class SlurmJobs:
     """An executor on array jobs."""
 
-    def __init__(self, parent: Path, asked: Jobs, here: int, processes: int, stack: ExitStack) -> None:
+    def __init__(self, *, parent: Path, asked: Jobs, here: int, processes: int, stack: ExitStack) -> None:
         self.parent, self.asked, self.here, self.processes, self.stack = parent, asked, here, processes, stack
         self.places: list[str] = []
-        self._expected: Surroundings | None = None
+        self._longest_array: int | None = None
         self._folder: Path | None = None
         self._local: LocalProcesses | None = None
         self._submitted: list[submitit.Job[None]] = []
@@ -104,31 +115,28 @@ class SlurmJobs:
         if len(first) < self.here:
             yield from self.processes_here().run(function, first, then)
             return
-        lane = JobLane[T, R](self, function)
+        lane = JobLane[T, R](self, function, surroundings(self.places))  # of now: a place may be gone since a stage
         try:
             yield from flow(lane, chain(first, waiting), then)
         finally:
-            lane.cancel()
+            lane.close()
 
     def refuse_unseen(self, place: Path) -> None:
         """Have every job look, before its first task: no node is known before a job runs there."""
         self.places.append(os.fspath(place))
-        self._expected = None
 
     def stop(self) -> None:
         """Cancel all jobs, and wait until they are gone."""
         if self._local is not None:
             self._local.stop()
         if self._folder is not None:
-            self.queue.cancel()
-            wait_until_gone(self.queue)
+            end_all(self.queue)
             self._forget()
 
     def leave(self) -> None:
         """Let jobs that have ended their work go."""
         if self._folder is not None and not wait_until_gone(self.queue, FAREWELL_S):
-            self.queue.cancel()
-            wait_until_gone(self.queue, FAREWELL_S)
+            end_all(self.queue)
         self._forget()
 
     @property
@@ -143,34 +151,31 @@ class SlurmJobs:
         """Where our jobs are."""
         return queue_of(self.folder)
 
-    @property
-    def expected(self) -> Surroundings:
-        """What a node must be like."""
-        if self._expected is None:
-            self._expected = surroundings(self.places)
-        return self._expected
-
     def submit(self, batches: Sequence[Batch]) -> list[submitit.Job[None]]:
-        """Queue jobs, as an array. Raises Refused with what Slurm says where it takes none."""
+        """Queue jobs, as an array. Raises Refused with what Slurm says where it takes none.
+
+        Where it has no room for so many more, it is asked to take half as many, and so on.
+        """
         from submitit.core.utils import FailedJobError, FailedSubmissionError
-        from submitit.helpers import clean_env
 
         engine = _engine(self.folder, self.asked)
-        # Slurm would take what it told a job that this process runs in for what new jobs are to have.
-        foreign = clean_env() if "SLURM_JOB_ID" in os.environ else nullcontext()
-        longest = _longest_array() if self.asked.cluster == "slurm" and len(batches) > 1 else len(batches)
         jobs: list[submitit.Job[None]] = []
-        try:
-            with foreign:
-                for start in range(0, len(batches), longest):
-                    with interrupts_held(), redirect_stderr(StringIO()):  # on which submitit prints what it raises
-                        jobs += engine.submit_array(batches[start : start + longest])
-        except (FailedJobError, FailedSubmissionError) as error:
-            if not jobs:
-                said = re.sub(r"\s*\bsbatch: (error: )?|\s+", " ", str(error)).strip() or "nothing"
-                expected = "an array job; see executor.partition, account, qos, constraint, job_cpus, job_minutes"
-                raise Refused([Fault("slurm", "sbatch", said, expected)]) from error
-        self._submitted += jobs
+        longest = self._longest() if len(batches) > 1 else 1
+        while len(jobs) < len(batches):
+            array = batches[len(jobs) : len(jobs) + longest]
+            try:
+                # submitit prints what it raises
+                with sites_environment(self._told()), interrupts_held(), redirect_stderr(StringIO()):
+                    taken = engine.submit_array(array)
+            except (FailedJobError, FailedSubmissionError) as error:
+                if jobs:
+                    break
+                if len(array) == 1 or not LIMIT.search(str(error)):
+                    raise _refused(error) from error
+                longest = len(array) // 2
+            else:
+                jobs += taken
+                self._submitted += taken
         return jobs
 
     def cancel(self, ids: Sequence[str]) -> None:
@@ -183,6 +188,22 @@ class SlurmJobs:
         if self._local is None:
             self._local = self.stack.enter_context(local_processes(self.processes))
         return self._local
+
+    def _longest(self) -> int:
+        """Elements that Slurm takes in one array."""
+        if self.asked.cluster == "local":
+            return LONGEST_ARRAY
+        if self._longest_array is None:
+            said = re.search(r"^MaxArraySize\s*=\s*(\d+)", answer_of("scontrol", "show", "config") or "", re.MULTILINE)
+            self._longest_array = max(1, int(said[1])) if said else LONGEST_ARRAY
+        return self._longest_array
+
+    def _told(self) -> list[str]:
+        """What sbatch is told, by the names of its variables."""
+        asked = self.asked
+        names: dict[str, str | int | None] = {"PARTITION": asked.partition, "ACCOUNT": asked.account, "QOS": asked.qos}
+        names |= {"CONSTRAINT": asked.constraint, "MEM_PER_NODE": asked.memory_gb, "MEM_PER_CPU": asked.memory_gb}
+        return [*OURS, *(name for name, value in names.items() if value is not None)]
 
     def _forget(self) -> None:
         if self.asked.cluster == "local":
@@ -218,17 +239,15 @@ def _engine(folder: Path, asked: Jobs) -> submitit.SlurmExecutor | submitit.Loca
         signal_delay_s=LEAVE_S,
         stderr_to_stdout=True,
         array_parallelism=asked.jobs,
+        wckey=None,  # submitit has one, which a site that accounts by them does not know
         srun_args=[f"--cpus-per-task={asked.cpus}"],  # which srun has not taken from sbatch since Slurm 22.05
         additional_parameters={"requeue": True},
     )
     return slurm
 
 
-def _longest_array() -> int:
-    """Elements that Slurm takes in one array."""
-    try:
-        asked = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return LONGEST_ARRAY
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", asked.stdout, re.MULTILINE)
-    return max(1, int(found[1])) if found else LONGEST_ARRAY
+def _refused(error: Exception) -> Refused:
+    """What sbatch said."""
+    said = re.sub(r"\s*\bsbatch: (error: )?|\s+", " ", str(error)).strip() or "nothing"
+    expected = "an array job; see executor.jobs, partition, account, qos, constraint, job_cpus, job_minutes"
+    return Refused([Fault("slurm", "sbatch", said, expected)])

@@ -2,6 +2,7 @@
 
 Same bytes, whatever runs the tasks, takes the same code, the same versions of what it uses, and the same files behind
 a path; the kind of CPU and the operating system are free. All that differs is told at once, with the machine's name.
+Of a folder a worker must see the first names, not all and no others: it may grow while tasks run.
 """
 
 from __future__ import annotations
@@ -10,20 +11,24 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from heapq import nsmallest
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-import cv2
-
 import quickdraw
 from quickdraw.errors import Fault, Refused
-from quickdraw.pipeline.executors.memory import give_back_freed_memory
+from quickdraw.pipeline.amounts import counted
+from quickdraw.pipeline.executors.worker_process import make_ready
 
 HEAD = 1 << 20  # bytes of a file that are looked at
-NOTHING = "nothing"
+NAMES = 16  # of a folder that are looked for; hidden ones come and go
+TOLD = 3  # names in a message
+NOTHING = "nothing"  # what is found where nothing is
+
+type Sight = str | tuple[str, ...]  # of a folder the first of its names, of a file words for its content
 
 
 class Unfit(Refused):
@@ -34,48 +39,45 @@ class Unfit(Refused):
 class Surroundings:
     """Of a process: Python's minor version, a digest of our code, what it requires, what it sees at some places.
 
-    `versions` are pairs of a distribution and its version, `places` of a path and what `seen` says of it.
+    `versions` are pairs of a distribution and its version, `places` of a path and what is `seen` there.
     """
 
     python: str
     quickdraw: str
     code: str
     versions: tuple[tuple[str, str], ...]
-    places: tuple[tuple[str, str], ...] = ()
+    places: tuple[tuple[str, Sight], ...] = ()
 
 
 def surroundings(places: Iterable[str]) -> Surroundings:
-    """Those of this process."""
+    """Those of this process, without places at which there is nothing: a worker may still be shown what was there."""
     python = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
-    seen_here = tuple((place, seen(place)) for place in places)
+    seen_here = tuple((place, sight) for place in places if (sight := seen(place)) != NOTHING)
     return Surroundings(python, quickdraw.__version__, _code(), _versions(), seen_here)
 
 
-def differences(expected: Surroundings, found: Surroundings, where: str) -> list[Fault]:
-    """A fault for each thing in which a worker, of the machine named by `where`, is not as expected."""
+def differences(expected: Surroundings, where: str) -> list[Fault]:
+    """A fault for each thing in which this process, on the machine named by `where`, is not as expected."""
+    here = surroundings(())
+    versions = dict(here.versions)
 
     def fault(field: str, value: str, its: str, path: str = "") -> Iterator[Fault]:
         if its != value:
             yield Fault(where, field, its, f"{value}, as where the command was started", path=path)
 
-    versions, places = dict(found.versions), dict(found.places)
     return [
-        *fault("python", expected.python, found.python),
-        *fault("quickdraw", _ours(expected), _ours(found)),
+        *fault("python", expected.python, here.python),
+        *fault("quickdraw", _ours(expected), _ours(here)),
         *(one for name, value in expected.versions for one in fault(name, value, versions.get(name, NOTHING))),
-        *(one for path, value in expected.places for one in fault("place", value, places.get(path, NOTHING), path)),
+        *(one for path, sight in expected.places for one in fault("place", _told(sight), _found(path, sight), path)),
     ]
 
 
-def seen(place: str) -> str:
-    """What is at a path, in words that are the same wherever the same is seen.
-
-    A folder is told by its names, a file by its size and its first MiB.
-    """
+def seen(place: str) -> Sight:
+    """What is at a path, the same wherever the same is seen: some names of a folder; a file's size and first MiB."""
     try:
         if Path(place).is_dir():
-            names = sorted(path.name for path in Path(place).iterdir())
-            return f"a folder of {len(names)} names ({_digest(os.fsencode(name) for name in names)})"
+            return tuple(nsmallest(NAMES, (path.name for path in Path(place).iterdir() if path.name[0] != ".")))
         with Path(place).open("rb") as file:
             return f"a file of {os.fstat(file.fileno()).st_size} bytes ({_digest([file.read(HEAD)])})"
     except FileNotFoundError:
@@ -101,16 +103,30 @@ class Sworn[T, R]:
 
 @cache
 def swear(expected: Surroundings) -> None:
-    """In a worker process, once: it is as expected, and made ready for tasks. Raises Unfit.
-
-    It runs one thread, for workers are what runs in parallel: OpenCV's own threads would mostly wait for each other on
-    pictures of this size, and burn CPU while they do.
-    """
-    found = surroundings(place for place, _ in expected.places)
-    if faults := differences(expected, found, f"node {os.uname().nodename}"):
+    """In a worker process, once: it is as expected, and made ready for tasks. Raises Unfit."""
+    if faults := differences(expected, f"node {os.uname().nodename}"):
         raise Unfit(faults)
-    cv2.setNumThreads(1)
-    give_back_freed_memory()
+    make_ready()
+
+
+def _found(place: str, expected: Sight) -> str:
+    """What is at a path where that is expected, in the same words if it is."""
+    found = seen(place)
+    if isinstance(found, str) or isinstance(expected, str):
+        return _told(found)
+    lacking = [name for name in expected if not os.path.lexists(Path(place) / name)]
+    return f"a folder without {_listed(lacking)}" if lacking else _told(expected)
+
+
+def _told(sight: Sight) -> str:
+    if isinstance(sight, str):
+        return sight
+    return f"a folder with {_listed(sight)}" if sight else "a folder"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - TOLD
+    return ", ".join(names[:TOLD]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _ours(of: Surroundings) -> str:

@@ -3,8 +3,35 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
+from traceback import format_exception
+
+from quickdraw.pipeline.executors.flow import Failed
 
 LONGEST = 100  # characters of a name
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A task's exception on its way from the worker, and how it came to it, in words."""
+
+    error: Exception
+    trace: str
+
+
+class _There(Exception):
+    """How an exception came about, where it did: what Python shows of a cause."""
+
+
+def raised(error: Exception) -> Raised:
+    """In the worker: what it tells of an exception."""
+    return Raised(portable(error), "".join(format_exception(error)))
+
+
+def failed(told: Raised) -> Failed:
+    """What a task came to whose worker told so; the exception's traceback is where it was raised."""
+    told.error.__cause__ = _There(f"\n{told.trace}")
+    return Failed(told.error)
 
 
 def portable(error: Exception) -> Exception:

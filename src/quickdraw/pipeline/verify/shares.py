@@ -5,13 +5,14 @@ So neither the process that verifies nor those that help it hold more of a datas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
 
+from quickdraw.core.passes import beside
 from quickdraw.core.statistics import Statistics
 from quickdraw.errors import Refused
 from quickdraw.formats.lerobot import schema
@@ -54,7 +55,8 @@ class Kind(Enum):
 class Share:
     """A part of a verification; which one of its kind is told by `split`, `number` and `column`, as far as needed.
 
-    `run` is the verification it belongs to; `measured` is what shares before it measured, by split and feature.
+    `dims` are the dimensions of the column, None for all of them. `run` is the verification it belongs to; `measured`
+    is what shares before it measured, by split and feature.
     """
 
     dataset: Path
@@ -63,23 +65,26 @@ class Share:
     split: str = ""
     number: int = 0
     column: str = ""
+    dims: slice | None = None
     measured: Measured = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a readable split consists of: how many data files and video files, and what is to be measured of it."""
+    """What a readable split consists of: how many data files and video files, and what is to be measured of it.
+
+    `columns` are names, each with those of its dimensions that are a share, None for all of them.
+    """
 
     data: int
     videos: int
-    columns: tuple[str, ...]
+    columns: tuple[tuple[str, slice | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
     """What a share found: a ledger, and what is in a split that can be read, or the statistics of a column."""
 
-    share: Share
     ledger: Ledger
     contents: Contents | None = None
     statistics: Statistics | None = None
@@ -89,19 +94,29 @@ def check_structure(view: DatasetView, ledger: Ledger, executor: Executor | None
     """All that needs no picture decoded. The splits whose metadata can be read, and what was measured of them."""
     root, run = view.root, monotonic_ns()
     splits = _looked([Share(root, run, Kind.SPLIT, name) for name in view.splits], executor)
-    contents = {looked.share.split: looked.contents for looked in splits if looked.contents is not None}
+    told = zip(view.splits, splits, strict=True)
+    contents = {name: looked.contents for name, looked in told if looked.contents is not None}
     files = list[Share]()
     for name, held in contents.items():
-        files += [Share(root, run, Kind.COLUMN, name, column=column) for column in held.columns]
+        files += [Share(root, run, Kind.COLUMN, name, column=column, dims=dims) for column, dims in held.columns]
         files += [Share(root, run, Kind.DATA, name, number) for number in range(held.data)]
         files += [Share(root, run, Kind.VIDEO, name, number) for number in range(held.videos)]
     looked = _looked(files, executor)
-    measured = {(found.share.split, found.share.column): found.statistics for found in looked if found.statistics}
+    measured = _put_together(zip(files, looked, strict=True))
     last = [Share(root, run, Kind.STATISTICS, name, measured=measured) for name in contents]
     looked += _looked([*last, Share(root, run, Kind.DOCUMENTS, measured=measured)], executor)
     for found in [*splits, *looked]:
         ledger.take(found.ledger)
     return set(contents), measured
+
+
+def _put_together(looked: Iterable[tuple[Share, Looked]]) -> Measured:
+    """The statistics of columns all of whose shares could be read."""
+    parts: dict[tuple[str, str], list[Statistics | None]] = {}
+    for share, found in looked:
+        if share.kind is Kind.COLUMN:
+            parts.setdefault((share.split, share.column), []).append(found.statistics)
+    return {column: beside([part for part in found if part]) for column, found in parts.items() if all(found)}
 
 
 def _looked(shares: list[Share], executor: Executor | None) -> list[Looked]:
@@ -123,7 +138,7 @@ def look_at(numbered: tuple[int, Share]) -> tuple[int, Looked]:
         case Kind.SPLIT:
             contents = _look_at_split(view, view.splits[share.split], ledger)
         case Kind.COLUMN:
-            statistics = _measure(view.splits[share.split], share.column, ledger)
+            statistics = _measure(view.splits[share.split], share, ledger)
         case Kind.DATA:
             _look_at_data(view, view.splits[share.split], share.number, ledger)
         case Kind.VIDEO:
@@ -132,7 +147,7 @@ def look_at(numbered: tuple[int, Share]) -> tuple[int, Looked]:
             _look_at_statistics(view, view.splits[share.split], ledger)
         case Kind.DOCUMENTS:
             _look_at_documents(view, ledger)
-    return number, Looked(share, ledger, contents, statistics)
+    return number, Looked(ledger, contents, statistics)
 
 
 @lru_cache(maxsize=1)
@@ -156,7 +171,8 @@ def _look_at_split(view: DatasetView, split: SplitView, ledger: Ledger) -> Conte
         check_names(split, ours.features, ledger)
     check_fingerprints(view, split, ledger)
     own = ours is None or not ours.pins or split.name == TRAIN
-    columns = (*(split.info.vectors if own else ()), *schema.BOOKKEEPING)
+    names = (*(split.info.vectors if own else ()), *schema.BOOKKEEPING)
+    columns = tuple((name, dims) for name in names for dims in split.size(name).shares())
     return Contents(len(split.data), len(split.videos), columns)
 
 
@@ -168,11 +184,11 @@ def is_readable(split: SplitView) -> bool:
         return False
 
 
-def _measure(split: SplitView, column: str, ledger: Ledger) -> Statistics | None:
+def _measure(split: SplitView, share: Share, ledger: Ledger) -> Statistics | None:
     """Statistics of a column; None where it cannot be read, which is a finding where it is needed."""
     found = None
     with Ledger(ledger.dataset).checking(STATISTICS, split.name):
-        found = split.measured(column)
+        found = split.measure(share.column, share.dims)
     return found
 
 

@@ -112,8 +112,8 @@ def _looked(
     """What each of them shows; not a word where there are none."""
     if tasks:
         with progress.stage("align", len(tasks), "cameras") as meter:
-            for task, result in executor.run(look, tasks):
-                yield task, result
+            for number, result in executor.run(look, enumerate(tasks)):
+                yield tasks[number], result
                 meter.advance(1)
 
 

@@ -83,9 +83,10 @@ def liveliest(state: npt.NDArray[Any] | None, length: int, rate_hz: int) -> tupl
     return int(starts[int(np.argmax(reached))]), rows
 
 
-def look(task: SampleTask) -> tuple[SampleTask, Seen | Damage]:
+def look(numbered: tuple[int, SampleTask]) -> tuple[int, Seen | Damage]:
     """Decode what a sample needs; where a file is damaged by now, say so."""
-    return task, read_or_damage(lambda: _look(task))
+    number, task = numbered
+    return number, read_or_damage(lambda: _look(task))
 
 
 def _look(task: SampleTask) -> Seen | Damage:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from quickdraw.core.grid import Int64
-from quickdraw.core.passes import of_passes
+from quickdraw.core.passes import Size, of_passes
 from quickdraw.core.statistics import Statistics
 from quickdraw.formats.lerobot import schema
 from quickdraw.formats.lerobot.tables import PIECE, Column, TableFile, read_table_file
@@ -25,6 +25,12 @@ from quickdraw.pipeline.verify.json_reading import read_object, refusal
 from quickdraw.pipeline.verify.metadata import Entry, Info, parse_entries, read_info, renumbered
 
 STORED = "stats/"  # what the columns of meta/episodes begin with that hold statistics
+
+
+def width_of(info: Info, name: str) -> int:
+    """How many numbers a row of a column has."""
+    feature = info.features.get(name)
+    return feature.shape[0] if feature is not None and feature.is_vector else 1
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,7 @@ class DataPart:
         return (self._numbers(name, values) for values in self.table.pieces(name, first, rows))
 
     def _numbers(self, name: str, values: Column) -> Column:
-        feature = self.info.features.get(name)
-        width = feature.shape[0] if feature is not None and feature.is_vector else 1
+        width = width_of(self.info, name)
         shapes = [(len(values), width), *([(len(values),)] if width == 1 else [])]
         if values.dtype.kind not in "biuf" or values.shape not in shapes:
             raise refusal(self.path, f"{name}: {list(values.shape)} {values.dtype}", f"{width} numbers in each row")
@@ -224,10 +229,22 @@ class SplitView:
     def measured(self, name: str) -> Statistics:
         """Plain statistics of a column of all rows. Raises Refused as `rows_of` does."""
         if name not in self._measured:
-            single = all(re.search(r"\bfloat\b", part.table.types.get(name, "")) for part in self.data)
-            dtype = np.float32 if single else np.float64
-            self._measured[name] = of_passes(lambda: (rows for part in self.data for rows in part.whole(name)), dtype)
+            self._measured[name] = self.measure(name)
         return self._measured[name]
+
+    def measure(self, name: str, share: slice | None = None) -> Statistics:
+        """The same, of one of the shares of its `size`, by reading it."""
+        single = all(re.search(r"\bfloat\b", part.table.types.get(name, "")) for part in self.data)
+
+        def read() -> Iterator[Column]:
+            pieces = (rows for part in self.data for rows in part.whole(name))
+            return pieces if share is None else (rows[:, share] for rows in pieces)
+
+        return of_passes(read, np.float32 if single else np.float64, self.size(name), share)
+
+    def size(self, name: str) -> Size:
+        """Rows of all its episodes, and columns of a column."""
+        return Size(self.rows, width_of(self.info, name))
 
     def know(self, name: str, measured: Statistics) -> None:
         """What `measured` would say, for somebody else has measured it."""

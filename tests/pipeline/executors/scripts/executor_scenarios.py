@@ -119,6 +119,16 @@ def stages(executor: Executor, folder: Path) -> Seen:
     return {"first": first, "begun": begun, "empty": empty, "second": sorted(executor.run(Times(3).of, [1, 2]))}
 
 
+def gone(executor: Executor, folder: Path) -> Seen:
+    """A stage while a place that workers must see is there, and one when it is gone."""
+    place = folder / "lock"
+    place.write_text("whose")
+    executor.refuse_unseen(place)
+    before = list(executor.run(abs, [-1]))
+    place.unlink()
+    return {"before": before, "after": list(executor.run(abs, [-2]))}
+
+
 def followers(executor: Executor, folder: Path) -> Seen:
     """What results make possible: halves of even numbers, before the rest, asked when the caller had the result."""
     had, early = list[int](), 0
@@ -224,6 +234,7 @@ def abandoned(executor: Executor, folder: Path) -> Seen:
 ELSEWHERE = (dying_once, dying_always, dying_idle, stopped)  # what makes no sense where the caller is the worker
 SCENARIOS: dict[str, Callable[[Executor, Path], Seen]] = {
     "stages": stages,
+    "gone": gone,
     "followers": followers,
     **{f"error {name}": error_of(name) for name in ("refused", "unkind")},
     **{scenario.__name__: scenario for scenario in (failing, back_pressure, failing_all, full_disk, *ELSEWHERE)},

@@ -61,7 +61,12 @@ def until_refused(executor: RayCluster) -> Any:
     return len(list(executor.run(slowly, range(3000))))
 
 
-SCENARIOS: dict[str, Callable[[RayCluster], Any]] = {"plain": plain, "until_refused": until_refused}
+def asked(executor: RayCluster) -> Any:
+    """All nodes, whether they are like this process."""
+    executor.refuse_unseen(Path("/"))
+
+
+SCENARIOS: dict[str, Callable[[RayCluster], Any]] = {"plain": plain, "until_refused": until_refused, "asked": asked}
 
 
 def main(address: str, scenario: str, cpus: str = "1", workers: str = "0") -> None:

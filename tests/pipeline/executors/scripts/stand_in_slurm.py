@@ -2,6 +2,7 @@
 
 `python stand_in_slurm.py install FOLDER` puts the commands into FOLDER/bin; a job that waits or runs is a file of its
 id in FOLDER/jobs. The only partition is `default`; arrays have at most 2 elements, or as many as FOLDER/longest says.
+Where FOLDER/most says so, no more jobs are taken than that.
 Where FOLDER/reason says why, the next array waits for ever.
 Each start of a job is a line of FOLDER/started, each command one of FOLDER/called.
 """
@@ -45,18 +46,23 @@ def sbatch(folder: Path, script: str) -> int:
     if options.get("partition", "default") != "default":
         print(f"sbatch: error: invalid partition specified: {options['partition']}", file=sys.stderr)
         return 1
+    last = re.match(r"0-(\d+)%", options.get("array", ""))
+    most, there = folder / "most", len(list((folder / "jobs").iterdir()))
+    if most.exists() and there + (1 + int(last[1]) if last else 1) > int(most.read_text()):
+        print("sbatch: error: Job violates accounting/QOS policy (job submit limit)", file=sys.stderr)
+        return 1
     with (folder / "count").open("a+") as count:
         fcntl.flock(count, fcntl.LOCK_EX)
         count.seek(0)
         job = 1 + len(count.read())
         count.write(".")
-    last = re.match(r"0-(\d+)%", options.get("array", ""))
     elements = [f"{job}_{index}" for index in range(1 + int(last[1]))] if last else [str(job)]
     (folder / f"{job}.sh").write_text(text)
     reason = (folder / "reason").read_text() if (folder / "reason").exists() else ""
     (folder / "reason").unlink(missing_ok=True)
+    name = os.environ.get("SBATCH_JOB_NAME", options["job-name"])
     for element in elements:
-        (folder / "jobs" / element).write_text(json.dumps({"name": options["job-name"], "reason": reason}))
+        (folder / "jobs" / element).write_text(json.dumps({"name": name, "reason": reason}))
         if not reason:
             start_apart([sys.executable, "-I", "-S", __file__, "attend", str(folder), element])
     print(f"Submitted batch job {job}")
@@ -112,6 +118,8 @@ def srun(_folder: Path, *arguments: str) -> int:
 
 
 def squeue(folder: Path, *arguments: str) -> int:
+    if "SQUEUE_FORMAT" in os.environ:
+        return 1
     for element, _ in chosen(folder, *arguments):
         print(element, json.loads((folder / "jobs" / element).read_text())["reason"] or "None")
     return 0

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -30,6 +30,7 @@ AHEAD = 2  # tasks under way for each that can run, so that no worker waits for 
 LOOK_S = 3.0  # nodes join and die: they are counted again after so long
 PROBE_S = 120.0  # a node that starts no worker within it is told
 STOP_S = 30.0
+PAUSE_S, GROWTH, LONGEST_S = 1.0, 5, 60.0  # after each death of a task's worker: memory is short for a while
 DESERTED_S = 600.0  # without a node for tasks, time in which one may join
 
 
@@ -41,13 +42,15 @@ def ray_cluster(
 
     `address` is `auto`, `host:port`, `ray://host:port`, or `local` for one of this machine that lives as long as the
     block. `workers` limits how many tasks are under way. A task is given up when its worker died 1 + `retries` times.
-    Raises Refused where there is no such cluster, no node in it for such a task, or one that is not as this process.
+    Raises Refused where there is no such cluster, or no node in it for such a task. That nodes are as this process is
+    asked with the first place they must see, and by each worker before its first task.
     """
     need = Need(task_cpus, (task_memory_mb or 0) << 20)
     with connected(address, need, workers):
+        if not any(map(need.fits, alive())):
+            raise Refused([no_room(need)])
         executor = RayCluster(need, retries, workers)
         try:
-            executor.refuse_unfit()
             yield executor
         except BaseException:
             executor.stop()
@@ -78,19 +81,15 @@ class RayCluster:
         return flow(_Lane[T, R](self, function), tasks, then)
 
     def refuse_unseen(self, place: Path) -> None:
-        """Raise Refused where a node does not see a file or folder as this process does; a later one checks itself."""
-        self.places.append(str(place.absolute()))
-        self.refuse_unfit()
+        """Ask all nodes at once whether they are as this process, and see a file or folder as it does.
 
-    def refuse_unfit(self) -> None:
-        """Ask all nodes at once whether they are as this process. Raises Refused with all that differs."""
+        Raises Refused with all that differs. A node that joins later checks itself.
+        """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        nodes = [node for node in alive() if self.need.fits(node)]
-        if not nodes:
-            raise Refused([no_room(self.need)])
+        self.places.append(str(place.absolute()))
         question, answers = self.sworn(_nothing), {}
-        for node in nodes:
+        for node in filter(self.need.fits, alive()):
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             remote = self.remote.options(num_cpus=0, scheduling_strategy=there)
             answers[self.start(remote, question, dumped(None))] = node
@@ -101,11 +100,13 @@ class RayCluster:
         if faults:
             raise Refused(faults)
 
-    def sworn[T, R](self, function: Callable[[T], R]) -> bytes:
-        """A function as it is sent, with all that its workers must have in common with this process."""
-        return dumped(Sworn(function, surroundings(self.places)))
+    def sworn[T, R](self, function: Callable[[T], R]) -> Any:
+        """A function as it is sent, once, with all that its workers must have in common with this process."""
+        import ray
 
-    def start(self, remote: Any, sworn: bytes, task: bytes) -> Future[Answer]:
+        return ray.put(dumped(Sworn(function, surroundings(self.places))))
+
+    def start(self, remote: Any, sworn: Any, task: bytes) -> Future[Answer]:
         """Hand Ray a task for `remote`, the function that answers with options."""
         with interrupts_deferred():  # none may run that `stop` does not know of
             reference = remote.remote(sworn, task)
@@ -118,17 +119,24 @@ class RayCluster:
         import ray
 
         for reference in self.running.values():
-            ray.cancel(reference, force=True)
+            with suppress(Exception):  # of a connection that is lost: Ray ends what it has of a driver that is gone
+                ray.cancel(reference, force=True)
         wait(self.running, timeout=STOP_S)
         self.running.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt[T]:
-    """A task under way, and how often its worker died before."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt[T]:
+    """A task under way, or that rests until a time since its worker died, and how often one did before."""
 
     task: T
-    deaths: int
+    deaths: int = 0
+    due_s: float = 0
+
+    def again(self) -> Attempt[T]:
+        """The next, after a pause."""
+        pause_s = min(PAUSE_S * GROWTH**self.deaths, LONGEST_S)
+        return Attempt(self.task, self.deaths + 1, time.monotonic() + pause_s)
 
 
 class _Lane[T, R]:
@@ -139,38 +147,41 @@ class _Lane[T, R]:
         self.sworn = cluster.sworn(function)
         self.remote = cluster.remote.options(num_cpus=cluster.need.cpus, memory=cluster.need.memory or None)
         self.done: SimpleQueue[Future[Answer]] = SimpleQueue()
-        self.attempts: dict[Future[Answer], _Attempt[T]] = {}
+        self.attempts: dict[Future[Answer], Attempt[T]] = {}
+        self.resting: list[Attempt[T]] = []
         self.slots, self.looked, self.peopled = 1, -LOOK_S, time.monotonic()
 
     def has_room(self, running: int) -> bool:
-        return running < (self.cluster.limit or max(1, AHEAD * self._slots()))  # one also waits for a node to join
+        ahead = max(1, AHEAD * self._slots())  # one also waits for a node to join
+        return running - len(self.resting) < min(self.cluster.limit or ahead, ahead)
 
     def begin(self, task: T) -> None:
-        self._begin(_Attempt(task, 0))
+        self._begin(Attempt(task))
 
     def ended(self) -> list[R | Failed]:
-        outcomes: list[R | Failed] = []
-        while not outcomes:
-            for future in self._arrived():
-                outcomes += self._outcome(future)
+        outcomes = [outcome for future in self._arrived() for outcome in self._outcome(future)]
+        for attempt in [attempt for attempt in self.resting if attempt.due_s <= time.monotonic()]:
+            if self.has_room(len(self.attempts) + len(self.resting)):
+                self.resting.remove(attempt)
+                self._begin(attempt)
         return outcomes
 
-    def _begin(self, attempt: _Attempt[T]) -> None:
+    def _begin(self, attempt: Attempt[T]) -> None:
         future = self.cluster.start(self.remote, self.sworn, dumped(attempt.task))
         self.attempts[future] = attempt
         future.add_done_callback(self.done.put)
 
     def _arrived(self) -> Iterator[Future[Answer]]:
-        """All that is done; waits a while until something is."""
-        try:
-            yield self.done.get(timeout=LOOK_S)
+        """All that is done; waits a while until something is, or has rested."""
+        now_s = time.monotonic()
+        rests_s = [attempt.due_s - now_s for attempt in self.resting if attempt.due_s > now_s]
+        with suppress(Empty):
+            yield self.done.get(timeout=min([LOOK_S, *rests_s]))
             while True:
                 yield self.done.get_nowait()
-        except Empty:
-            self._slots()
 
     def _outcome(self, future: Future[Answer]) -> Iterator[R | Failed]:
-        """What came of a task; nothing where its worker died and it is begun again."""
+        """What came of a task; nothing where its worker died and it is begun again later."""
         from ray.exceptions import RayError, RayTaskError
 
         del self.cluster.running[future]
@@ -181,7 +192,7 @@ class _Lane[T, R]:
             yield Failed(error.cause)
         except RayError as error:
             if attempt.deaths < self.cluster.retries:
-                self._begin(replace(attempt, deaths=attempt.deaths + 1))
+                self.resting.append(attempt.again())
             else:
                 yield Failed(_died(attempt, error))
         else:
@@ -198,7 +209,7 @@ class _Lane[T, R]:
         return self.slots
 
 
-def _died(last: _Attempt[Any], error: Exception) -> WorkerDied:
+def _died(last: Attempt[Any], error: Exception) -> WorkerDied:
     told, deaths = str(error).strip().partition("\n")[0], counted(last.deaths + 1, "time")
     return WorkerDied(f"{named(last.task)}: its worker died {deaths}; was it killed, or out of memory? Ray: {told}")
 

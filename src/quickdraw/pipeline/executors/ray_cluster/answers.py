@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from traceback import format_exception
 from typing import Any
 
 import quickdraw
@@ -14,21 +13,9 @@ from quickdraw.errors import Fault, Refused
 from quickdraw.pipeline.executors.flow import Failed
 from quickdraw.pipeline.executors.ray_cluster.nodes import Node, alive, name_of
 from quickdraw.pipeline.executors.surroundings import Unfit
-from quickdraw.pipeline.executors.telling import portable
+from quickdraw.pipeline.executors.telling import Raised, failed, raised
 
 type Answer = tuple[str, bytes | str]  # the node's id, and what came of the task; words where our package is not there
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """An exception of a task and how it came to it, in words."""
-
-    error: Exception
-    trace: str
-
-
-class _There(Exception):
-    """How an exception came about, where it did: what Python shows of a cause."""
 
 
 def remote_answer() -> Any:
@@ -60,7 +47,7 @@ def answer(sworn: bytes, task: bytes) -> bytes | str:
     except Unfit as error:
         return dumped(error)
     except Exception as error:
-        return dumped(Raised(portable(error), "".join(format_exception(error))))
+        return dumped(raised(error))
 
 
 def read(node: str, reply: bytes | str) -> Any | Failed:
@@ -68,8 +55,7 @@ def read(node: str, reply: bytes | str) -> Any | Failed:
     found = reply if isinstance(reply, str) else loaded(reply)
     if isinstance(found, Raised):
         found.error.add_note(f"on {_name(node)}")
-        found.error.__cause__ = _There(f"\n{found.trace}")
-        return Failed(found.error)
+        return failed(found)
     if isinstance(found, Unfit) or isinstance(reply, str):
         raise Unfit(_told_of(found, _name(node)))
     return found

@@ -11,7 +11,7 @@ import socket
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from quickdraw.errors import COMMAND_LINE, Fault, Refused
@@ -37,7 +37,6 @@ def connected(address: str, need: Need, workers: int | None) -> Iterator[None]:
         _refuse_silent(address)
     for name, value in (ENVIRONMENT if address == "local" else ENVIRONMENT | PATIENCE).items():
         os.environ.setdefault(name, value)  # Ray reads it as it is imported
-    import ray
     from ray.exceptions import RayError
 
     with ExitStack() as stack:
@@ -47,8 +46,8 @@ def connected(address: str, need: Need, workers: int | None) -> Iterator[None]:
                 _connect(address, options)
         except (RayError, OSError, RuntimeError, ValueError) as error:
             raise Refused([_fault(address, _words(error))]) from error
-        stack.callback(ray.shutdown)
-        _hush()
+        stack.callback(_leave)
+        stack.enter_context(_hushed())
         yield
 
 
@@ -88,11 +87,26 @@ def _refuse_silent(address: str) -> None:
         raise Refused([_fault(address, f"{address}: {words}")]) from error
 
 
-def _hush() -> None:
-    """Ray prints on stdout that a worker or a node died, whatever it is told to log: this is its debugger's switch."""
+def _leave() -> None:
+    """Ray's complaints of a connection that is lost must not stand in for the error that we leave by."""
+    import ray
+
+    with suppress(Exception):
+        ray.shutdown()
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Ray prints on stdout that a worker or a node died, whatever it is told to log: this is its debugger's switch.
+
+    A client is warned on stderr that many tasks are many bytes.
+    """
     from ray._private import worker
 
     worker._worker_logs_enabled = False
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"ray\.")
+        yield
 
 
 @contextmanager

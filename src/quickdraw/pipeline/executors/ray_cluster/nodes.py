@@ -43,9 +43,11 @@ def name_of(node: Node) -> str:
 
 
 def no_room(need: Need) -> Fault:
-    """No node that is there could ever run such a task."""
-    found = "; ".join(f"{name_of(node)} of {_resources(node)}" for node in alive()) or "no node"
-    return Fault(COMMAND_LINE, "executor.task_cpus", found, f"a node with {need} for a task")
+    """No node that is there could ever run such a task; what it has too much of is named."""
+    nodes = alive()
+    found = "; ".join(f"{name_of(node)} of {_resources(node)}" for node in nodes) or "no node"
+    option = "task_memory_mb" if any(map(Need(need.cpus, 0).fits, nodes)) else "task_cpus"
+    return Fault(COMMAND_LINE, f"executor.{option}", found, f"a node with {need} for a task")
 
 
 def _resources(node: Node) -> str:
