@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import quickdraw.errors
-from quickdraw.errors import Fault, InvariantError, QuickdrawError, Refused, VideoError, WorkerDied
+from quickdraw.errors import Fault, InvariantError, NoWorkers, QuickdrawError, Refused, VideoError, WorkerDied
 
 FAULT = Fault(
     "campaign3/recording_1", "move_x", "'a'", "a number", path="/d/raw/controller.jsonl", line=7, option="+x="
@@ -21,6 +21,7 @@ ERRORS: list[QuickdrawError] = [
     VideoError("/d/video/a.mp4", "99 pictures", "100, one per capture stamp"),
     InvariantError("a.mp4: 3 pictures for 4 rows"),
     WorkerDied("a worker process died"),
+    NoWorkers("worker processes die as they start"),
 ]
 
 

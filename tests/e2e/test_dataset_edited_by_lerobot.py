@@ -41,14 +41,14 @@ def edited(
     remember: Callable[..., dict[str, Any]],
 ) -> Edited:
     """Two painted splits rolled over at other episodes, and the sample's train and val."""
-    from quickdraw.formats.lerobot import files, writer
+    from quickdraw.formats.lerobot import blocks, files
     from quickdraw.formats.lerobot.schema import Limits
 
     def ask(folder: Path) -> dict[str, Any]:
         limits = Limits(files_per_chunk=2, data_mb=12, video_mb=18, video_s=1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(files, "MB", KB)
-            patch.setattr(writer, "MB", KB)
+            patch.setattr(blocks, "MB", KB)
             for name, first, lengths in (("one", 0, LENGTHS), ("two", 100, OTHER_LENGTHS)):
                 episodes = [synthetic.fake_episode(first + n, frames, folder) for n, frames in enumerate(lengths)]
                 synthetic.pack(folder / name, synthetic.dataset_spec(limits), episodes)

@@ -59,14 +59,14 @@ def edited(
     synthetic: ModuleType, sample_dataset: Path, lerobot: Callable[..., dict[str, Any]], remember: Remember
 ) -> dict[str, Path]:
     """What lerobot's merge, aggregate, split and delete make of a painted split and of the sample's train and val."""
-    from quickdraw.formats.lerobot import files, writer
+    from quickdraw.formats.lerobot import blocks, files
     from quickdraw.formats.lerobot.schema import Limits
 
     def ask(folder: Path) -> dict[str, Any]:
         limits = Limits(files_per_chunk=2, data_mb=12, video_mb=18, video_s=1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(files, "MB", KB)
-            patch.setattr(writer, "MB", KB)
+            patch.setattr(blocks, "MB", KB)
             for name, first in (("one", 0), ("two", 100)):
                 episodes = [synthetic.fake_episode(first + n, frames, folder) for n, frames in enumerate(LENGTHS)]
                 synthetic.pack(folder / name, synthetic.dataset_spec(limits), episodes)

@@ -78,7 +78,7 @@ def _own_cluster(stack: ExitStack, need: Need, workers: int | None) -> dict[str,
 def _refuse_silent(address: str) -> None:
     """Raise Refused where nobody listens at an address: Ray itself would go on knocking for ever, and tell of it."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
         raise Refused([_fault(address, repr(address))])
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
