@@ -77,7 +77,7 @@ def dumped(what: object) -> bytes:
     """As bytes, whatever it is: also what a script defines, which has no name elsewhere."""
     from ray import cloudpickle
 
-    return bytes(cloudpickle.dumps(what))  # type: ignore[no-untyped-call]
+    return bytes(cloudpickle.dumps(what))  # type: ignore[no-untyped-call]  # Ray does not tell its type
 
 
 def loaded(what: bytes) -> Any:

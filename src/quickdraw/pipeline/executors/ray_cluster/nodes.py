@@ -34,7 +34,7 @@ def alive() -> list[Node]:
     """Those that are there now."""
     import ray
 
-    return [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    return [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]  # Ray tells no type
 
 
 def name_of(node: Node) -> str:
